@@ -1,0 +1,23 @@
+/* The kernels table: what each kernel kind provides. */
+#ifndef WS_GEN_KERNEL_H
+#define WS_GEN_KERNEL_H
+
+#include "gen/mutant.h"
+#include "gen/wavesmith.h"
+
+struct ws_kernel_definition {
+    enum ws_kernel_kind kind;
+    const char *name;
+    /* Whether the spec can be generated, or which levers conflict and what would work. */
+    enum ws_status (*check)(const struct ws_spec *spec, struct ws_error *error);
+    /* Adds the kernel `shape->symbol` to the module; fills block and lds_bytes. The spec has passed
+     * check. */
+    enum ws_status (*emit)(const struct ws_spec *spec, enum ws_mutant mutant,
+                           struct LLVMOpaqueModule *module, struct ws_kernel_shape *shape,
+                           struct ws_error *error);
+};
+
+/* The row of a kind. */
+const struct ws_kernel_definition *ws_kernel_definition(enum ws_kernel_kind kind);
+
+#endif

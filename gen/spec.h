@@ -1,0 +1,96 @@
+/* A spec: what kernel to generate. Part of the public interface (included by gen/wavesmith.h). */
+#ifndef WS_GEN_SPEC_H
+#define WS_GEN_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/abi/args.h"
+#include "runtime/abi/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum ws_dtype { WS_F16, WS_BF16 };
+enum ws_mask { WS_MASK_NONE, WS_MASK_CAUSAL };
+/* Which corner of the score matrix the causal diagonal is anchored to. */
+enum ws_align { WS_ALIGN_BOTTOM_RIGHT, WS_ALIGN_TOP_LEFT };
+
+enum ws_lever {
+#define ENUM(name, init, values, help) WS_LEVER_##name,
+#define INTEGER(name, init, values, help) WS_LEVER_##name,
+#define FLAG(name, init, help) WS_LEVER_##name,
+#include "gen/levers.def"
+#undef ENUM
+#undef INTEGER
+#undef FLAG
+    WS_LEVER_COUNT
+};
+
+enum { WS_OPTIONS_MAX = 16, WS_OPTION_SIZE = 128 };
+
+/* Plain data, no ownership: copy it freely. Fill it with ws_spec_init, then ws_spec_set or the
+ * fields; nothing is checked before ws_spec_check. */
+struct ws_spec {
+    enum ws_kernel_kind kind;
+    char arch[32];
+    enum ws_dtype dtype;
+    int head_dim_qk, head_dim_v; /* 0: still open */
+    enum ws_mask mask;
+    enum ws_align align;
+    bool lse;      /* write the log-sum-exp */
+    int alignment; /* bytes that every pointer and stride is a multiple of: 2, 4, 8, 16 */
+    int lever[WS_LEVER_COUNT]; /* an enum lever's value is its index in the table's value list */
+    char options[WS_OPTIONS_MAX][WS_OPTION_SIZE]; /* LLVM backend options, "" past the last */
+};
+
+enum ws_lever_type { WS_LEVER_ENUM, WS_LEVER_INTEGER, WS_LEVER_FLAG };
+
+struct ws_lever_info {
+    const char *name;
+    enum ws_lever_type type;
+    const char *default_text;
+    const char *values; /* separated by spaces */
+    const char *help;
+};
+
+/* The table row of a lever; static. */
+WS_API const struct ws_lever_info *ws_lever_info(enum ws_lever lever);
+
+/* The lever of a name, or WS_LEVER_COUNT. */
+WS_API enum ws_lever ws_lever_find(const char *name);
+
+/* Writes a lever's value as text ("gather", "16", "1") into buffer. */
+WS_API void ws_lever_text(const struct ws_spec *spec, enum ws_lever lever, char *buffer,
+                          size_t size);
+
+/* Defaults of everything, gfx1151, f16, no mask, lse, alignment 16, head dims open. */
+WS_API void ws_spec_init(struct ws_spec *spec, enum ws_kernel_kind kind);
+
+/* Sets one field or lever by its configuration name ("arch", "head_dim", "mask", "v_mode", ...).
+ * WS_ERROR_SPEC for an unknown name (with the nearest one) or value (with those that exist). */
+WS_API enum ws_status ws_spec_set(struct ws_spec *spec, const char *name, const char *value,
+                                  struct ws_error *error);
+
+/* Whether a kernel can be generated from it. WS_ERROR_SPEC: which levers conflict, their values,
+ * and what would work. */
+WS_API enum ws_status ws_spec_check(const struct ws_spec *spec, struct ws_error *error);
+
+enum { WS_ID_SIZE = 65, WS_SYMBOL_SIZE = 256, WS_CANONICAL_SIZE = 4096 };
+
+/* The spec in canonical form, one "name=value" a line: generator version, kind, target, dtype,
+ * problem flags, every lever. What the identity is the SHA-256 of. */
+WS_API void ws_spec_canonical(const struct ws_spec *spec, char text[WS_CANONICAL_SIZE]);
+
+/* Spec identity: SHA-256 of the canonical form, 64 hex digits and a NUL. */
+WS_API void ws_spec_id(const struct ws_spec *spec, char id[WS_ID_SIZE]);
+
+/* The kernel's symbol: a readable part and the first 16 hex digits of the identity. */
+WS_API void ws_spec_symbol(const struct ws_spec *spec, char symbol[WS_SYMBOL_SIZE]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

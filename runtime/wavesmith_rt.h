@@ -1,0 +1,104 @@
+/* libwavesmith_rt: loads and launches code objects through the HIP driver. No LLVM.
+ *
+ * The driver is opened with dlopen; nothing links against HIP. A library handle belongs to one
+ * driver, a device to a library, a module to a device. Objects are not locked: one object may be
+ * used from one thread at a time, different objects from different threads. Close in the reverse
+ * order of opening. */
+#ifndef WAVESMITH_RT_H
+#define WAVESMITH_RT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/abi/args.h"
+#include "runtime/abi/object.h"
+#include "runtime/abi/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ws_driver;
+struct ws_device;
+struct ws_module;
+struct ws_kernel;
+
+/* Opens a HIP driver. `path` names a library; NULL takes one already loaded in the process, else
+ * the file in WS_HIP_LIBRARY, else libamdhip64.so.7, .6, .5. The library never chooses the emulator
+ * by itself: pass its path for that. WS_ERROR_ENVIRONMENT lists what was tried, or gives the
+ * driver's own code and name, "no AMD GPU" among them. Free with ws_driver_close. */
+WS_API enum ws_status ws_driver_open(struct ws_driver **driver, const char *path,
+                                     struct ws_error *error);
+WS_API void ws_driver_close(struct ws_driver *driver);
+
+/* Whether results of this driver are emulated (it exports ws_emu_version). */
+WS_API bool ws_driver_is_emulator(const struct ws_driver *driver);
+
+/* A symbol of the driver library, NULL if it has none; for extensions such as the emulator's. */
+WS_API void *ws_driver_symbol(const struct ws_driver *driver, const char *name);
+
+/* The path it was opened by and the driver's version, for reports. Lives as long as the driver. */
+WS_API const char *ws_driver_name(const struct ws_driver *driver);
+WS_API int ws_driver_version(const struct ws_driver *driver);
+
+/* Opens the first device whose architecture is `arch` ("gfx1151"; NULL: device 0).
+ * WS_ERROR_ENVIRONMENT lists the devices that there are. */
+WS_API enum ws_status ws_device_open(struct ws_device **device, struct ws_driver *driver,
+                                     const char *arch, struct ws_error *error);
+WS_API void ws_device_close(struct ws_device *device);
+WS_API const char *ws_device_arch(const struct ws_device *device);
+
+/* Device memory: a device address, as a number. Freeing 0 is fine. */
+WS_API enum ws_status ws_device_alloc(struct ws_device *device, size_t bytes, uint64_t *address,
+                                      struct ws_error *error);
+WS_API enum ws_status ws_device_free(struct ws_device *device, uint64_t address,
+                                     struct ws_error *error);
+WS_API enum ws_status ws_device_write(struct ws_device *device, uint64_t to, const void *from,
+                                      size_t bytes, struct ws_error *error);
+WS_API enum ws_status ws_device_read(struct ws_device *device, void *to, uint64_t from,
+                                     size_t bytes, struct ws_error *error);
+WS_API enum ws_status ws_device_fill(struct ws_device *device, uint64_t to, uint8_t value,
+                                     size_t bytes, struct ws_error *error);
+
+/* Loads a code object. Target and notes are checked against the device before the driver sees it.
+ * The image is copied. */
+WS_API enum ws_status ws_module_load(struct ws_module **module, struct ws_device *device,
+                                     const void *image, size_t size, struct ws_error *error);
+WS_API void ws_module_unload(struct ws_module *module);
+
+/* What the notes of the module's object say; lives as long as the module. */
+WS_API const struct ws_object *ws_module_object(const struct ws_module *module);
+
+/* A kernel of the module, owned by it. `name` NULL takes the only one. With `table`, the kernel's
+ * declared arguments are checked against it (WS_ERROR_OBJECT: wrong ABI). */
+WS_API enum ws_status ws_module_kernel(struct ws_kernel **kernel, struct ws_module *module,
+                                       const char *name, const struct ws_arg_table *table,
+                                       struct ws_error *error);
+WS_API const struct ws_object_kernel *ws_kernel_info(const struct ws_kernel *kernel);
+
+struct ws_launch {
+    uint32_t grid[3];   /* workgroups; a 0 launches nothing and succeeds */
+    uint32_t block[3];  /* work-items of a workgroup */
+    uint32_t dynamic_lds;
+    void *stream;       /* the caller's hipStream_t, or NULL */
+    const void *args;   /* the argument block; copied before the call returns */
+    size_t args_size;   /* at least the kernel's explicit arguments */
+};
+
+/* Launches. Block and args_size are checked against the notes first. Asynchronous on a GPU. */
+WS_API enum ws_status ws_kernel_launch(struct ws_kernel *kernel, const struct ws_launch *launch,
+                                       struct ws_error *error);
+
+/* Waits for the stream (NULL: the default one). timeout_seconds < 0 waits for ever. */
+WS_API enum ws_status ws_device_wait(struct ws_device *device, void *stream,
+                                     double timeout_seconds, struct ws_error *error);
+
+/* Launches `repeats` times between two events; *seconds gets the mean of one. */
+WS_API enum ws_status ws_kernel_time(struct ws_kernel *kernel, const struct ws_launch *launch,
+                                     int repeats, double *seconds, struct ws_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
