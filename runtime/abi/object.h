@@ -3,7 +3,7 @@
  * truncated or forged object is an error, never a crash.
  *
  * Sources: LLVM's "User Guide for AMDGPU Backend": ELF header (e_flags, EI_ABIVERSION), note record
- * NT_AMDGPU_METADATA in MessagePack (code object v3 to v6), kernel descriptor. */
+ * NT_AMDGPU_METADATA in MessagePack (code object v4 to v6), kernel descriptor. */
 #ifndef WS_ABI_OBJECT_H
 #define WS_ABI_OBJECT_H
 
@@ -42,10 +42,10 @@ struct ws_object_kernel {
 };
 
 struct ws_object {
-    char target[64];        /* as the notes name it: "amdgcn-amd-amdhsa--gfx1151" */
-    char arch[32];          /* "gfx1151", from e_flags */
+    char target[64]; /* as the notes name it: "amdgcn-amd-amdhsa--gfx1151" */
+    char arch[32];   /* "gfx1151", from e_flags */
     uint32_t e_flags;
-    uint32_t abi_version;   /* EI_ABIVERSION: 2 = code object v4, 3 = v5, 4 = v6 */
+    uint32_t abi_version; /* EI_ABIVERSION: 2 = code object v4, 3 = v5, 4 = v6 */
     struct ws_object_kernel *kernels;
     size_t kernel_count;
 };

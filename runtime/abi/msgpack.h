@@ -1,0 +1,42 @@
+/* A pull reader of MessagePack, as far as code object notes need it. Allocates nothing and never
+ * recurses, so that forged lengths and nesting cost nothing. Source: the MessagePack specification,
+ * github.com/msgpack/msgpack/blob/master/spec.md. */
+#ifndef WS_ABI_MSGPACK_H
+#define WS_ABI_MSGPACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum ws_pack_kind {
+    WS_PACK_INVALID,
+    WS_PACK_OTHER, /* nil, boolean, float, negative or extension: nothing that notes use */
+    WS_PACK_UINT,
+    WS_PACK_STRING,
+    WS_PACK_ARRAY,
+    WS_PACK_MAP,
+};
+
+/* What is left to read. A copy is an independent position. */
+struct ws_pack {
+    const uint8_t *at, *end;
+};
+
+struct ws_pack_item {
+    enum ws_pack_kind kind;
+    uint64_t value;   /* the integer, the bytes of the string, elements, or pairs */
+    const char *text; /* of a string; not terminated */
+};
+
+/* Reads the next item; of an array or a map its head only, and the elements (key, value, ...)
+ * follow. False where the data ends early or holds the byte that the format never uses. */
+bool ws_pack_next(struct ws_pack *pack, struct ws_pack_item *item);
+
+/* Reads past one item with all that it contains. */
+bool ws_pack_skip(struct ws_pack *pack);
+
+/* With `pack` at a map: positions *value at the value of `key`. False without such a key, and where
+ * this is no map. */
+bool ws_pack_find(struct ws_pack pack, const char *key, struct ws_pack *value);
+
+#endif
