@@ -1,0 +1,109 @@
+/* wavesmith: the table of commands and the choice of one. */
+#include <stdio.h>
+#include <string.h>
+
+#include "gen/wavesmith.h"
+#include "tools/wavesmith/command.h"
+
+#define TAKES_CONFIG                                                                               \
+    (WS_TAKES(arch) | WS_TAKES(set) | WS_TAKES(shape) | WS_TAKES(causal) | WS_TAKES(point))
+
+static const struct ws_command commands[] = {
+    {"targets", NULL, "list the GPU targets", "", WS_TAKES(json), ws_command_targets},
+    {"levers", NULL, "list the levers, their values and defaults", "",
+     WS_TAKES(json) | WS_TAKES(markdown), ws_command_levers},
+    {"emit", "CONFIG", "generate a kernel as text",
+     "The config must come down to one point; --point chooses it.\n",
+     TAKES_CONFIG | WS_TAKES(ir) | WS_TAKES(asm) | WS_TAKES(output), ws_command_emit},
+    {"compile", "CONFIG", "generate and compile a kernel to a code object",
+     "The config must come down to one point; --point chooses it. Without -o the file is named\n"
+     "after the kernel's symbol.\n",
+     TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(output) | WS_TAKES(json), ws_command_compile},
+    {"inspect", "CONFIG|HSACO", "count registers and instructions of a kernel",
+     "Main loop = the innermost loop with the most matrix products. A loop's instructions are those\n"
+     "of its hot path: the shortest way through it that executes matrix products, with the branches\n"
+     "that skip work only when no lane is active (execz) not taken. Blocks beside that path, such\n"
+     "as a lazy rescale, are counted apart as cold.\n",
+     TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(head_dim) | WS_TAKES(json), ws_command_inspect},
+    {"verify", "CONFIG", "compile, run and check kernels against a reference",
+     "Every problem runs twice: with N(0,1) inputs, and with the keys at every boundary dominant.\n"
+     "Exit code 1 if a check failed or nothing was checked.\n",
+     TAKES_CONFIG | WS_TAKES(seed) | WS_TAKES(random) | WS_TAKES(layout) | WS_TAKES(stride) |
+         WS_TAKES(far) | WS_TAKES(score_scale) | WS_TAKES(sample) | WS_TAKES(no_strict) |
+         WS_TAKES(device) | WS_TAKES(backend) | WS_TAKES(jobs) | WS_TAKES(json),
+     ws_command_verify},
+    {"bench", "CONFIG", "time the compiler's stages and the emulator",
+     "Best of 5, CPU time of one core. Timings never change the exit code.\n",
+     TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(json), ws_command_bench},
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static void print_usage(FILE *stream)
+{
+    fputs("usage: wavesmith COMMAND [options]\n\n", stream);
+    for (int i = 0; i < COMMAND_COUNT; ++i)
+        fprintf(stream, "  %-8s %-13s %s\n", commands[i].name,
+                commands[i].operand ? commands[i].operand : "", commands[i].summary);
+    fputs("\nwavesmith COMMAND --help shows a command's options; --version the version.\n"
+          "Exit code: 0 fine, 1 a check failed or nothing was checked, 2 bad usage or input,\n"
+          "3 no device, no backend or no memory.\n",
+          stream);
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[COMMAND_COUNT + 1] = {NULL};
+    for (int i = 0; i < COMMAND_COUNT; ++i)
+        names[i] = commands[i].name;
+    const char *nearest = ws_nearest(name, names);
+    fprintf(stderr, "wavesmith: error: no command named '%s'; %s%s%s\n", name,
+            nearest ? "did you mean '" : "`wavesmith --help` lists them", nearest ? nearest : "",
+            nearest ? "'?" : "");
+    return WS_EXIT_USAGE;
+}
+
+static int run_command(const struct ws_command *command, int argc, char **argv)
+{
+    struct ws_arguments arguments;
+    struct ws_error error;
+    int code = WS_EXIT_OK;
+    if (ws_arguments_parse(&arguments, command, argc, argv, &error) != WS_OK)
+        code = ws_report_error(&error);
+    else if (arguments.help)
+        ws_command_help(command);
+    else
+        code = command->run(&arguments);
+    ws_arguments_free(&arguments);
+    return code;
+}
+
+/* A result that did not reach its reader is a failure, however well it was computed. */
+static int close_stdout(int code)
+{
+    bool failed = ferror(stdout) != 0;
+    if (fclose(stdout) == 0 && !failed)
+        return code;
+    perror("wavesmith: error: writing to stdout");
+    return code != WS_EXIT_OK ? code : WS_EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_usage(stderr);
+        return WS_EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_usage(stdout);
+        return close_stdout(WS_EXIT_OK);
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("wavesmith %s\n", ws_version());
+        return close_stdout(WS_EXIT_OK);
+    }
+    for (int i = 0; i < COMMAND_COUNT; ++i)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return close_stdout(run_command(&commands[i], argc, argv));
+    return unknown_command(argv[1]);
+}
