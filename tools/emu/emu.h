@@ -1,11 +1,12 @@
 /* libwavesmith_emu: a functional emulator of AMD GPUs behind the HIP module API.
  *
- * The library exports the HIP functions that a module loader needs (hipInit ... hipModuleLaunchKernel)
- * with the signatures of HIP 5.2 to 7.2, and executes the machine code of the loaded code objects on
- * the CPU. It presents one device per emulated target, in the order of ws_emu_device_arch; a kernel
- * runs only on the device whose target its code object names. A launch runs to its end before it
- * returns. What HIP has no word for is below. Like every HIP driver it keeps one state per process;
- * every function may be called from any thread, launches are serialised.
+ * The library exports the HIP functions that a module loader needs (hipInit ...
+ * hipModuleLaunchKernel) with the signatures of HIP 5.2 to 7.2, and executes the machine code of
+ * the loaded code objects on the CPU. It presents one device per emulated target, in the order of
+ * ws_emu_device_arch; a kernel runs only on the device whose target its code object names. A launch
+ * runs to its end before it returns. What HIP has no word for is below. Like every HIP driver it
+ * keeps one state per process; every function may be called from any thread, launches are
+ * serialised.
  *
  * A launch that breaks a rule (see docs/emulator.md) returns hipErrorLaunchFailure and leaves the
  * findings in ws_emu_finding until the next launch. */
@@ -28,10 +29,10 @@ struct ws_emu_config {
 };
 
 struct ws_emu_report {
-    uint64_t wave_instructions;                   /* executed, VOPD counted as one */
-    uint64_t by_class[WS_EMU_CLASS_COUNT];        /* see ws_emu_class_name */
+    uint64_t wave_instructions;            /* executed, VOPD counted as one */
+    uint64_t by_class[WS_EMU_CLASS_COUNT]; /* see ws_emu_class_name */
     uint64_t workgroups_run, workgroups_total;
-    double seconds;                               /* wall time of the last launch */
+    double seconds; /* wall time of the last launch */
 };
 
 /* What was wrong in the last launch; text is one line: rule, kernel, workgroup, wave, pc,
@@ -53,8 +54,8 @@ WS_EMU_API const char *ws_emu_device_arch(int ordinal);
 /* Settings of the launches that follow. */
 WS_EMU_API void ws_emu_configure(const struct ws_emu_config *config);
 
-/* Restricts the launches that follow to the given flat workgroup ids (x fastest, then y, z); count 0
- * lifts the restriction. The ids are copied. */
+/* Restricts the launches that follow to the given flat workgroup ids (x fastest, then y, z); count
+ * 0 lifts the restriction. The ids are copied. */
 WS_EMU_API void ws_emu_select_workgroups(const uint64_t *ids, size_t count);
 
 /* Counts of the last launch. */

@@ -1,0 +1,122 @@
+#include "tools/emu/levels.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEVEL(l)                                                                                   \
+    extern const struct emu_desc emu_ops_valu_##l[], emu_ops_vop3p_##l[], emu_ops_salu_##l[],      \
+        emu_ops_mem_##l[], emu_ops_flow_##l[];                                                     \
+    emu_run emu_run_vopd_##l;
+LEVEL(base)
+#ifdef EMU_HAVE_V3
+LEVEL(v3)
+#endif
+#ifdef EMU_HAVE_V4
+LEVEL(v4)
+#endif
+#undef LEVEL
+
+enum { GROUPS = 5 };
+
+struct level {
+    const char *name;
+    emu_run *vopd;
+    const struct emu_desc *groups[GROUPS];
+};
+
+#define LEVEL(n, l)                                                                                \
+    {                                                                                              \
+        .name = n, .vopd = emu_run_vopd_##l, .groups = {                                           \
+            emu_ops_valu_##l,                                                                      \
+            emu_ops_vop3p_##l,                                                                     \
+            emu_ops_salu_##l,                                                                      \
+            emu_ops_mem_##l,                                                                       \
+            emu_ops_flow_##l                                                                       \
+        }                                                                                          \
+    }
+
+static const struct level base = LEVEL("base", base);
+#ifdef EMU_HAVE_V3
+static const struct level v3 = LEVEL("x86-64-v3", v3);
+#endif
+#ifdef EMU_HAVE_V4
+static const struct level v4 = LEVEL("x86-64-v4", v4);
+#endif
+
+static const struct level *best_level(void)
+{
+#ifdef EMU_HAVE_V4
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return &v4;
+#endif
+#ifdef EMU_HAVE_V3
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("bmi2"))
+        return &v3;
+#endif
+    return &base;
+}
+
+static struct {
+    const struct level *level;
+    const struct emu_desc **sorted;
+    size_t count;
+} tables;
+
+static int by_name(const void *a, const void *b)
+{
+    const struct emu_desc *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static int by_key(const void *key, const void *row)
+{
+    const struct emu_desc *const *d = row;
+    return strcmp(key, (*d)->name);
+}
+
+static void sort_tables(void)
+{
+    tables.level = best_level();
+    size_t count = 0;
+    for (int g = 0; g < GROUPS; g++)
+        for (const struct emu_desc *d = tables.level->groups[g]; d->name; d++)
+            count++;
+    tables.sorted = calloc(count, sizeof(const struct emu_desc *));
+    if (!tables.sorted)
+        return;
+    for (int g = 0; g < GROUPS; g++)
+        for (const struct emu_desc *d = tables.level->groups[g]; d->name; d++)
+            tables.sorted[tables.count++] = d;
+    qsort(tables.sorted, tables.count, sizeof(const struct emu_desc *), by_name);
+}
+
+static void load_tables(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, sort_tables);
+}
+
+const struct emu_desc *emu_find_desc(const char *name)
+{
+    load_tables();
+    if (!tables.count)
+        return NULL;
+    const struct emu_desc *const *row =
+        bsearch(name, tables.sorted, tables.count, sizeof(const struct emu_desc *), by_key);
+    return row ? *row : NULL;
+}
+
+emu_run *emu_vopd_run(void)
+{
+    load_tables();
+    return tables.level->vopd;
+}
+
+const char *emu_level_name(void)
+{
+    load_tables();
+    return tables.level->name;
+}

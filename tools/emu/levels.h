@@ -1,0 +1,16 @@
+/* The op tables of the best x86-64 level that this CPU has. */
+#ifndef WS_EMU_LEVELS_H
+#define WS_EMU_LEVELS_H
+
+#include "tools/emu/op.h"
+
+/* The row of a mnemonic without encoding suffix, or NULL. Thread-safe. */
+const struct emu_desc *emu_find_desc(const char *name);
+
+/* The run function of VOPD instructions. */
+emu_run *emu_vopd_run(void);
+
+/* The level in use: "x86-64-v4", "x86-64-v3" or "base". */
+const char *emu_level_name(void);
+
+#endif

@@ -1,0 +1,181 @@
+/* The decoded instruction: what the decoder writes once a code object and what execution reads.
+ *
+ * An instruction is one `struct emu_op`. Its semantics come from a `struct emu_desc`, a row of one
+ * of the ops_*.def tables; the row names the operand types, so that the decoder can read inline
+ * constants and the executors need no per-instruction code for modifiers, EXEC, DPP and poison. */
+#ifndef WS_EMU_OP_H
+#define WS_EMU_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct emu_wave;
+struct emu_op;
+
+/* Lanes that a vector kernel works on at once. A wave64 is two such blocks, each a register file of
+ * its own, so that the next register is always EMU_LANES further. */
+enum { EMU_LANES = 32 };
+
+/* Classes of the report; the names are in report.c. */
+enum emu_class {
+    EMU_CLASS_VALU,
+    EMU_CLASS_VOPD,
+    EMU_CLASS_TRANS,
+    EMU_CLASS_CROSS, /* DPP is VALU; permlane, readlane and writelane are these */
+    EMU_CLASS_WMMA,
+    EMU_CLASS_SALU,
+    EMU_CLASS_SMEM,
+    EMU_CLASS_VMEM,
+    EMU_CLASS_LDS,
+    EMU_CLASS_BRANCH,
+    EMU_CLASS_WAIT,
+    EMU_CLASS_BARRIER,
+    EMU_CLASS_OTHER,
+    EMU_CLASS_END
+};
+
+/* Operand types, as the .def tables spell them. u, i, f: unsigned, signed, float; p: a packed pair
+ * of 16-bit values; mask: one bit a lane (VCC or SGPRs); x: any number of dwords, as the text says.
+ */
+#define EMU_TYPES(X)                                                                               \
+    X(none, 0)                                                                                     \
+    X(u16, 16)                                                                                     \
+    X(i16, 16)                                                                                     \
+    X(f16, 16)                                                                                     \
+    X(bf16, 16)                                                                                    \
+    X(u32, 32)                                                                                     \
+    X(i32, 32)                                                                                     \
+    X(f32, 32)                                                                                     \
+    X(pu16, 32)                                                                                    \
+    X(pi16, 32)                                                                                    \
+    X(pf16, 32)                                                                                    \
+    X(pbf16, 32)                                                                                   \
+    X(u64, 64)                                                                                     \
+    X(i64, 64)                                                                                     \
+    X(f64, 64)                                                                                     \
+    X(mask, 32)                                                                                    \
+    X(x, 0)
+
+enum emu_type {
+#define X(name, bits) EMU_TYPE_##name,
+    EMU_TYPES(X)
+#undef X
+};
+
+/* Where an operand lives. The first two index `space` of a wave: a plain vector source is
+ * space[kind] + at, without a branch. */
+enum emu_kind {
+    EMU_VGPR,
+    EMU_CONST, /* inline constant or literal; `value`, and EMU_LANES copies in the pool */
+    EMU_SGPR,  /* reg is the hardware's number: see EMU_VCC_LO ... in wave.h */
+    EMU_SCC,
+    EMU_OFF, /* "off", or an absent optional operand */
+};
+
+struct emu_operand {
+    uint8_t kind;   /* enum emu_kind */
+    uint8_t type;   /* enum emu_type */
+    uint8_t dwords; /* registers the operand spans, 1 for 16-bit ones */
+    uint8_t half;   /* 16-bit operand in the high half: v0.h, or op_sel of a VOP3 */
+    uint8_t neg;    /* negate; packed: bit 0 the low result's source, bit 1 the high one's */
+    uint8_t abs;
+    uint8_t sel;    /* packed: op_sel, the half that feeds the low result */
+    uint8_t sel_hi; /* packed: op_sel_hi, the half that feeds the high result (1 by default) */
+    uint16_t reg;   /* VGPR or SGPR number; 0 for constants, so that their poison is cell 0 */
+    uint32_t at;    /* reg * EMU_LANES, or the place in the constant pool */
+    uint64_t value; /* constant, widened to the operand's type */
+};
+
+enum emu_dpp_kind {
+    EMU_DPP_NONE,
+    EMU_DPP8,          /* ctrl: 8 selectors of 3 bits, lane 0's lowest */
+    EMU_DPP_QUAD_PERM, /* ctrl: 4 selectors of 2 bits */
+    EMU_DPP_ROW_SHL,   /* ctrl: 1..15 */
+    EMU_DPP_ROW_SHR,
+    EMU_DPP_ROW_ROR,
+    EMU_DPP_ROW_MIRROR,
+    EMU_DPP_ROW_HALF_MIRROR,
+    EMU_DPP_ROW_SHARE, /* ctrl: lane of the row */
+    EMU_DPP_ROW_XMASK, /* ctrl: 0..15 */
+};
+
+struct emu_dpp {
+    uint8_t kind; /* enum emu_dpp_kind */
+    uint8_t row_mask, bank_mask;
+    bool bound_ctrl; /* lanes without a source read 0; else they are not written */
+    bool fetch_inactive;
+    uint32_t ctrl;
+};
+
+enum emu_omod { EMU_OMOD_NONE, EMU_OMOD_MUL2, EMU_OMOD_MUL4, EMU_OMOD_DIV2 };
+
+/* How poison of the sources becomes poison of the destination; a destination half is 16 bits. */
+enum emu_rule {
+    EMU_POISON_ALL,  /* any poisoned source half of a lane poisons the lane's result */
+    EMU_POISON_HALF, /* half by half: moves, or, xor, packed arithmetic */
+    EMU_POISON_UP,   /* low half from low halves, high half from all: add, multiply */
+    EMU_POISON_AND,  /* half by half, and a zero half of a clean source makes a clean zero */
+    EMU_POISON_SHL,  /* shift left, amount is source 0 (the *rev forms) */
+    EMU_POISON_SHR,
+    EMU_POISON_PERM,   /* v_perm_b32: by the bytes selected */
+    EMU_POISON_SELECT, /* v_cndmask_b32: of the source chosen, and of the mask */
+    EMU_POISON_OWN,    /* the run function does it all */
+};
+
+/* Flags of a row. */
+enum {
+    EMU_ACC = 1,      /* the destination is read too, as the last source (v_fmac) */
+    EMU_VCC_IN = 2,   /* VCC is an implicit last source of type mask */
+    EMU_EXEC_OUT = 4, /* EXEC is the implicit destination (v_cmpx) */
+    EMU_CROSS = 8,    /* reads other lanes: no lane kernel */
+    EMU_LOAD = 16,    /* memory rows */
+    EMU_STORE = 32,
+    EMU_D16 = 64, /* writes or reads the low half only */
+    EMU_D16_HI = 128,
+    EMU_SIGNED = 256, /* sign-extends an 8- or 16-bit load */
+};
+
+/* A lane kernel: EMU_LANES results from EMU_LANES sources, nothing else. Registers of a 64-bit
+ * operand are EMU_LANES apart. A 16-bit value is in the low half whatever the instruction selects,
+ * the high half of a source is arbitrary and that of a result is ignored; a mask is 0 or 1 in each
+ * lane. Sources and destination may be the same arrays, lane by lane. */
+typedef void emu_kernel(uint32_t *d, uint32_t *d1, const uint32_t *a, const uint32_t *b,
+                        const uint32_t *c);
+typedef void emu_run(struct emu_wave *w, const struct emu_op *op);
+
+enum { EMU_MAX_DST = 2, EMU_MAX_SRC = 5 };
+
+/* A row of the tables. */
+struct emu_desc {
+    const char *name; /* without _e32, _e64, _dpp */
+    emu_run *run;
+    emu_kernel *kernel; /* NULL where run does it all */
+    uint8_t cls;        /* enum emu_class */
+    uint8_t rule;       /* enum emu_rule */
+    uint16_t flags;
+    uint8_t dst[EMU_MAX_DST]; /* enum emu_type, none at the end */
+    uint8_t src[EMU_MAX_SRC];
+    uint16_t arg; /* memory rows: bytes a lane; else free */
+};
+
+struct emu_op {
+    emu_run *run;
+    emu_kernel *kernel;
+    const struct emu_desc *desc; /* NULL: unknown, an error when executed */
+    uint8_t cls, rule, ndst, nsrc;
+    bool clamp;
+    uint8_t omod; /* enum emu_omod */
+    uint8_t size; /* bytes of the encoding */
+    struct emu_dpp dpp;
+    struct emu_operand dst[EMU_MAX_DST];
+    struct emu_operand src[EMU_MAX_SRC];
+    uint32_t pc;             /* offset from the start of the module's code */
+    uint32_t word;           /* first encoding dword; SOPP immediates are its low 16 bits */
+    int32_t offset, offset1; /* memory offsets in bytes, as the text has them */
+    bool offen, idxen, saddr, glc, slc, dlc;
+    const struct emu_op *target;  /* branches */
+    const struct emu_op *half[2]; /* VOPD: X and Y */
+    const char *text;             /* the disassembly */
+};
+
+#endif
