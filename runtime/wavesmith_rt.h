@@ -3,7 +3,8 @@
  * The driver is opened with dlopen; nothing links against HIP. A library handle belongs to one
  * driver, a device to a library, a module to a device. Objects are not locked: one object may be
  * used from one thread at a time, different objects from different threads. Close in the reverse
- * order of opening. */
+ * order of opening. A call that reaches the driver makes its device current in the calling thread.
+ */
 #ifndef WAVESMITH_RT_H
 #define WAVESMITH_RT_H
 
@@ -78,12 +79,12 @@ WS_API enum ws_status ws_module_kernel(struct ws_kernel **kernel, struct ws_modu
 WS_API const struct ws_object_kernel *ws_kernel_info(const struct ws_kernel *kernel);
 
 struct ws_launch {
-    uint32_t grid[3];   /* workgroups; a 0 launches nothing and succeeds */
-    uint32_t block[3];  /* work-items of a workgroup */
+    uint32_t grid[3];  /* workgroups; a 0 launches nothing and succeeds */
+    uint32_t block[3]; /* work-items of a workgroup */
     uint32_t dynamic_lds;
-    void *stream;       /* the caller's hipStream_t, or NULL */
-    const void *args;   /* the argument block; copied before the call returns */
-    size_t args_size;   /* at least the kernel's explicit arguments */
+    void *stream;     /* the caller's hipStream_t, or NULL */
+    const void *args; /* the argument block; copied before the call returns */
+    size_t args_size; /* all explicit arguments, and no more than the kernel's whole block */
 };
 
 /* Launches. Block and args_size are checked against the notes first. Asynchronous on a GPU. */
@@ -91,8 +92,8 @@ WS_API enum ws_status ws_kernel_launch(struct ws_kernel *kernel, const struct ws
                                        struct ws_error *error);
 
 /* Waits for the stream (NULL: the default one). timeout_seconds < 0 waits for ever. */
-WS_API enum ws_status ws_device_wait(struct ws_device *device, void *stream,
-                                     double timeout_seconds, struct ws_error *error);
+WS_API enum ws_status ws_device_wait(struct ws_device *device, void *stream, double timeout_seconds,
+                                     struct ws_error *error);
 
 /* Launches `repeats` times between two events; *seconds gets the mean of one. */
 WS_API enum ws_status ws_kernel_time(struct ws_kernel *kernel, const struct ws_launch *launch,

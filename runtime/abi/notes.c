@@ -137,6 +137,25 @@ static enum ws_status read_args(struct ws_object_kernel *kernel, struct ws_pack 
     return WS_OK;
 }
 
+static enum ws_status read_required_block(struct ws_object_kernel *kernel, struct ws_pack map,
+                                          struct ws_error *error)
+{
+    static const char key[] = ".reqd_workgroup_size";
+    struct ws_pack at;
+    struct ws_pack_item item;
+    if (!ws_pack_find(map, key, &at))
+        return WS_OK;
+    if (!ws_pack_next(&at, &item) || item.kind != WS_PACK_ARRAY || item.value != 3)
+        return damaged(error, "no three numbers as", key);
+    for (int i = 0; i < 3; i++) {
+        if (!ws_pack_next(&at, &item) || item.kind != WS_PACK_UINT || item.value == 0 ||
+            item.value > UINT32_MAX)
+            return damaged(error, "no three numbers as", key);
+        kernel->required_block[i] = (uint32_t)item.value;
+    }
+    return WS_OK;
+}
+
 static enum ws_status read_kernel(struct ws_object_kernel *kernel, struct ws_pack map,
                                   struct ws_error *error)
 {
@@ -151,6 +170,8 @@ static enum ws_status read_kernel(struct ws_object_kernel *kernel, struct ws_pac
                        kernel->name);
     enum ws_status status = read_fields(
         map, kernel_fields, sizeof kernel_fields / sizeof *kernel_fields, kernel, error);
+    if (status == WS_OK)
+        status = read_required_block(kernel, map, error);
     return status == WS_OK ? read_args(kernel, map, error) : status;
 }
 

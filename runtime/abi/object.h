@@ -33,6 +33,7 @@ struct ws_object_kernel {
     uint32_t kernarg_bytes, kernarg_align;
     uint32_t wave_size;
     uint32_t max_workgroup_size;
+    uint32_t required_block[3];  /* the only block it may be launched with; 0, 0, 0: any */
     uint64_t descriptor_address; /* of the 64-byte kernel descriptor, virtual */
     uint64_t code_address;       /* of the first instruction, virtual */
     uint64_t code_offset;        /* of the first instruction, in the file */

@@ -1,0 +1,196 @@
+#include "runtime/hip.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Newest first. */
+static const char *const sonames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+
+/* Python wheels carry the library under its bare name. */
+static const char bare_soname[] = "libamdhip64.so";
+
+static const char *error_name(const struct ws_driver *driver, int code)
+{
+    const char *name = driver->hip.hipGetErrorName(code);
+    return name != NULL ? name : "unnamed";
+}
+
+static bool means_no_device(int code)
+{
+    return code == WS_HIP_NO_DEVICE || code == WS_HIP_INVALID_DEVICE;
+}
+
+enum ws_status ws_hip_result(const struct ws_driver *driver, const char *function, int code,
+                             struct ws_error *error)
+{
+    enum ws_status status = WS_ERROR_DEVICE;
+    if (code == WS_HIP_SUCCESS)
+        return WS_OK;
+    if (code == WS_HIP_OUT_OF_MEMORY)
+        status = WS_ERROR_MEMORY;
+    if (code == WS_HIP_INVALID_IMAGE || code == WS_HIP_NO_BINARY_FOR_GPU)
+        status = WS_ERROR_OBJECT;
+    return ws_fail(error, status, "%s failed with code %d (%s)", function, code,
+                   error_name(driver, code));
+}
+
+/* RTLD_NODELETE: HIP keeps threads and exit handlers that outlive a handle. */
+static void *open_library(const char *name, int flags)
+{
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | flags);
+}
+
+static void *find_loaded(const char **name)
+{
+    for (size_t i = 0; i <= COUNT(sonames); i++) {
+        *name = i < COUNT(sonames) ? sonames[i] : bare_soname;
+        void *library = open_library(*name, RTLD_NOLOAD);
+        if (library != NULL)
+            return library;
+    }
+    return NULL;
+}
+
+static enum ws_status open_named(struct ws_driver *driver, const char *path, const char *source,
+                                 struct ws_error *error)
+{
+    driver->library = open_library(path, 0);
+    if (driver->library == NULL)
+        return ws_fail(error, WS_ERROR_ENVIRONMENT, "cannot open the HIP driver library %s%s: %s",
+                       path, source, dlerror());
+    driver->name = strdup(path);
+    return WS_OK;
+}
+
+static enum ws_status open_default(struct ws_driver *driver, struct ws_error *error)
+{
+    const char *name = NULL;
+    const char *chosen = getenv("WS_HIP_LIBRARY");
+    char tried[768] = "";
+    size_t length = 0;
+    driver->library = find_loaded(&name);
+    if (driver->library == NULL && chosen != NULL && chosen[0] != '\0')
+        return open_named(driver, chosen, " (from WS_HIP_LIBRARY)", error);
+    for (size_t i = 0; i < COUNT(sonames) && driver->library == NULL; i++) {
+        name = sonames[i];
+        driver->library = open_library(name, 0);
+        if (driver->library == NULL && length < sizeof tried)
+            length += (size_t)snprintf(tried + length, sizeof tried - length, "; %s", dlerror());
+    }
+    if (driver->library == NULL)
+        return ws_fail(error, WS_ERROR_ENVIRONMENT,
+                       "no HIP driver: install ROCm's libamdhip64, or name the library in "
+                       "WS_HIP_LIBRARY%s",
+                       tried);
+    driver->name = strdup(name);
+    return WS_OK;
+}
+
+static enum ws_status find_functions(struct ws_driver *driver, struct ws_error *error)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } functions[] = {
+#define WS_HIP_ENTRY(function, result, parameters) {#function, offsetof(struct ws_hip, function)},
+        WS_HIP_FUNCTIONS(WS_HIP_ENTRY)
+#undef WS_HIP_ENTRY
+    };
+    for (size_t i = 0; i < COUNT(functions); i++) {
+        void *address = dlsym(driver->library, functions[i].name);
+        if (address == NULL)
+            return ws_fail(error, WS_ERROR_ENVIRONMENT,
+                           "%s has no function %s: it is no HIP driver of version 5.2 or later",
+                           driver->name, functions[i].name);
+        memcpy((char *)&driver->hip + functions[i].offset, &address, sizeof address);
+    }
+    return WS_OK;
+}
+
+static enum ws_status start_failed(const struct ws_driver *driver, const char *function, int code,
+                                   struct ws_error *error)
+{
+    if (means_no_device(code))
+        return ws_fail(error, WS_ERROR_ENVIRONMENT,
+                       "no AMD GPU: %s of %s answered %d (%s); a GPU needs its kernel driver and "
+                       "access to /dev/kfd",
+                       function, driver->name, code, error_name(driver, code));
+    return ws_fail(error, WS_ERROR_ENVIRONMENT,
+                   "the HIP driver %s does not start: %s answered %d (%s)", driver->name, function,
+                   code, error_name(driver, code));
+}
+
+static enum ws_status start(struct ws_driver *driver, struct ws_error *error)
+{
+    int code = driver->hip.hipInit(0);
+    if (code != WS_HIP_SUCCESS)
+        return start_failed(driver, "hipInit", code, error);
+    code = driver->hip.hipGetDeviceCount(&driver->device_count);
+    if (code != WS_HIP_SUCCESS)
+        return start_failed(driver, "hipGetDeviceCount", code, error);
+    if (driver->device_count < 1)
+        return ws_fail(error, WS_ERROR_ENVIRONMENT,
+                       "no AMD GPU: hipGetDeviceCount of %s counts %d devices", driver->name,
+                       driver->device_count);
+    code = driver->hip.hipRuntimeGetVersion(&driver->version);
+    if (code != WS_HIP_SUCCESS)
+        return start_failed(driver, "hipRuntimeGetVersion", code, error);
+    driver->is_emulator = dlsym(driver->library, "ws_emu_version") != NULL;
+    return WS_OK;
+}
+
+enum ws_status ws_driver_open(struct ws_driver **driver, const char *path, struct ws_error *error)
+{
+    *driver = NULL;
+    struct ws_driver *opened = calloc(1, sizeof *opened);
+    if (opened == NULL)
+        return ws_fail(error, WS_ERROR_MEMORY, "out of memory for a driver");
+    enum ws_status status =
+        path != NULL ? open_named(opened, path, "", error) : open_default(opened, error);
+    if (status == WS_OK && opened->name == NULL)
+        status = ws_fail(error, WS_ERROR_MEMORY, "out of memory for a driver");
+    if (status == WS_OK)
+        status = find_functions(opened, error);
+    if (status == WS_OK)
+        status = start(opened, error);
+    if (status != WS_OK) {
+        ws_driver_close(opened);
+        return status;
+    }
+    *driver = opened;
+    return WS_OK;
+}
+
+void ws_driver_close(struct ws_driver *driver)
+{
+    if (driver == NULL)
+        return;
+    if (driver->library != NULL)
+        dlclose(driver->library);
+    free(driver->name);
+    free(driver);
+}
+
+bool ws_driver_is_emulator(const struct ws_driver *driver)
+{
+    return driver->is_emulator;
+}
+
+void *ws_driver_symbol(const struct ws_driver *driver, const char *name)
+{
+    return dlsym(driver->library, name);
+}
+
+const char *ws_driver_name(const struct ws_driver *driver)
+{
+    return driver->name;
+}
+
+int ws_driver_version(const struct ws_driver *driver)
+{
+    return driver->version;
+}

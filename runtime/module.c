@@ -1,0 +1,149 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/module.h"
+
+/* Whether `target` ("gfx942:sramecc+:xnack-") names the feature of `length` characters (":xnack-").
+ */
+static bool has_feature(const char *target, const char *feature, size_t length)
+{
+    for (const char *at = strchr(target, ':'); at != NULL; at = strchr(at + 1, ':')) {
+        if (strncmp(at, feature, length) == 0 && (at[length] == ':' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the device has each feature that the object asks for. One that the object leaves out fits
+ * either way. */
+static bool features_fit(const char *object, const char *device)
+{
+    for (const char *at = strchr(object, ':'); at != NULL; at = strchr(at + 1, ':')) {
+        if (!has_feature(device, at, 1 + strcspn(at + 1, ":")))
+            return false;
+    }
+    return true;
+}
+
+static enum ws_status check_target(const struct ws_object *object, const struct ws_device *device,
+                                   struct ws_error *error)
+{
+    if (strcmp(object->arch, device->arch) != 0)
+        return ws_fail(error, WS_ERROR_OBJECT,
+                       "a code object for %s, where the device is a %s: compile it for that target",
+                       object->arch, device->arch);
+    if (!features_fit(object->target, device->target))
+        return ws_fail(error, WS_ERROR_OBJECT,
+                       "a code object for %s, where the device is a %s: the features differ",
+                       object->target, device->target);
+    return WS_OK;
+}
+
+/* Fills a zeroed module; on failure it holds what ws_module_unload frees. */
+static enum ws_status load(struct ws_module *module, const void *image, size_t size,
+                           struct ws_error *error)
+{
+    const struct ws_driver *driver = module->device->driver;
+    enum ws_status status = ws_object_read(&module->object, image, size, error);
+    if (status == WS_OK)
+        status = check_target(&module->object, module->device, error);
+    if (status != WS_OK)
+        return status;
+    module->image = malloc(size);
+    module->kernels = calloc(module->object.kernel_count + 1, sizeof *module->kernels);
+    if (module->image == NULL || module->kernels == NULL)
+        return ws_fail(error, WS_ERROR_MEMORY, "out of memory for a module of %zu bytes", size);
+    memcpy(module->image, image, size);
+    for (size_t i = 0; i < module->object.kernel_count; i++)
+        module->kernels[i] =
+            (struct ws_kernel){.module = module, .info = &module->object.kernels[i]};
+    status = ws_device_use(module->device, error);
+    if (status == WS_OK)
+        status = WS_HIP_CALL(driver, error, hipModuleLoadData, &module->handle, module->image);
+    return status;
+}
+
+enum ws_status ws_module_load(struct ws_module **module, struct ws_device *device,
+                              const void *image, size_t size, struct ws_error *error)
+{
+    *module = NULL;
+    struct ws_module *loaded = calloc(1, sizeof *loaded);
+    if (loaded == NULL)
+        return ws_fail(error, WS_ERROR_MEMORY, "out of memory for a module");
+    loaded->device = device;
+    enum ws_status status = load(loaded, image, size, error);
+    if (status != WS_OK) {
+        ws_module_unload(loaded);
+        return status;
+    }
+    *module = loaded;
+    return WS_OK;
+}
+
+void ws_module_unload(struct ws_module *module)
+{
+    if (module == NULL)
+        return;
+    if (module->handle != NULL && ws_device_use(module->device, NULL) == WS_OK)
+        module->device->driver->hip.hipModuleUnload(module->handle);
+    ws_object_free(&module->object);
+    free(module->kernels);
+    free(module->image);
+    free(module);
+}
+
+const struct ws_object *ws_module_object(const struct ws_module *module)
+{
+    return &module->object;
+}
+
+/* Finds the kernel of `name`, or the only one. */
+static enum ws_status choose(struct ws_kernel **kernel, struct ws_module *module, const char *name,
+                             struct ws_error *error)
+{
+    char list[512] = "";
+    size_t length = 0;
+    size_t count = module->object.kernel_count;
+    for (size_t i = 0; i < count; i++) {
+        const char *found = module->kernels[i].info->name;
+        if (name == NULL ? count == 1 : strcmp(found, name) == 0) {
+            *kernel = &module->kernels[i];
+            return WS_OK;
+        }
+        if (length < sizeof list)
+            length += (size_t)snprintf(list + length, sizeof list - length, "%s%s",
+                                       i > 0 ? ", " : "", found);
+    }
+    if (count == 0)
+        return ws_fail(error, WS_ERROR_OBJECT, "the code object has no kernels");
+    if (name == NULL)
+        return ws_fail(error, WS_ERROR_ARGUMENT, "the code object has %zu kernels, name one of %s",
+                       count, list);
+    return ws_fail(error, WS_ERROR_ARGUMENT, "no kernel %s in the code object, which has %s", name,
+                   list);
+}
+
+enum ws_status ws_module_kernel(struct ws_kernel **kernel, struct ws_module *module,
+                                const char *name, const struct ws_arg_table *table,
+                                struct ws_error *error)
+{
+    struct ws_kernel *found = NULL;
+    *kernel = NULL;
+    enum ws_status status = choose(&found, module, name, error);
+    if (found == NULL)
+        return status;
+    if (table != NULL)
+        status = ws_arg_table_check(table, found->info, error);
+    if (status == WS_OK && found->function == NULL)
+        status = WS_HIP_CALL(module->device->driver, error, hipModuleGetFunction, &found->function,
+                             module->handle, found->info->name);
+    if (status == WS_OK)
+        *kernel = found;
+    return status;
+}
+
+const struct ws_object_kernel *ws_kernel_info(const struct ws_kernel *kernel)
+{
+    return kernel->info;
+}
