@@ -37,7 +37,7 @@ static enum ws_status read_target(struct ws_device *device, struct ws_error *err
     if (address == NULL)
         return ws_fail(error, WS_ERROR_ENVIRONMENT, "%s has no function %s", device->driver->name,
                        function);
-    memcpy(&get, &address, sizeof address);
+    memcpy((void *)&get, (void *)&address, sizeof address);
     enum ws_status status =
         ws_hip_result(device->driver, function, get(properties, device->ordinal), error);
     if (status != WS_OK)

@@ -1,6 +1,7 @@
 #include "runtime/abi/object.h"
 
 #include <elf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,7 +112,7 @@ static enum ws_status read_arch(struct ws_object *object, struct ws_error *error
     uint32_t mach = object->e_flags & MACH_MASK;
     for (size_t i = 0; i < sizeof machs / sizeof *machs; i++) {
         if (machs[i].mach == mach) {
-            strcpy(object->arch, machs[i].arch);
+            snprintf(object->arch, sizeof object->arch, "%s", machs[i].arch);
             return WS_OK;
         }
     }
@@ -310,18 +311,18 @@ static enum ws_status read_object(struct image *image, struct ws_object *object,
         return status;
     object->e_flags = image->header.e_flags;
     object->abi_version = image->header.e_ident[EI_ABIVERSION];
-    if ((status = read_arch(object, error)) != WS_OK ||
-        (status = check_extents(image, error)) != WS_OK ||
-        (status = read_notes(image, object, error)) != WS_OK ||
-        (status = check_target(object, error)) != WS_OK ||
-        (status = find_symbols(image, &symbols, error)) != WS_OK)
-        return status;
-    for (size_t i = 0; i < object->kernel_count; i++) {
+    status = read_arch(object, error);
+    if (status == WS_OK)
+        status = check_extents(image, error);
+    if (status == WS_OK)
+        status = read_notes(image, object, error);
+    if (status == WS_OK)
+        status = check_target(object, error);
+    if (status == WS_OK)
+        status = find_symbols(image, &symbols, error);
+    for (size_t i = 0; i < object->kernel_count && status == WS_OK; i++)
         status = locate_kernel(image, &symbols, &object->kernels[i], error);
-        if (status != WS_OK)
-            return status;
-    }
-    return WS_OK;
+    return status;
 }
 
 enum ws_status ws_object_read(struct ws_object *object, const void *image, size_t size,

@@ -39,7 +39,7 @@ static enum ws_status fail(struct ws_error *error, enum ws_status code, const ch
     return code;
 }
 
-enum ws_status ws_fail(struct ws_error *error, enum ws_status code, const char *format, ...)
+enum ws_status(ws_fail)(struct ws_error *error, enum ws_status code, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -48,8 +48,8 @@ enum ws_status ws_fail(struct ws_error *error, enum ws_status code, const char *
     return code;
 }
 
-enum ws_status ws_fail_at(struct ws_error *error, enum ws_status code, const char *file, int line,
-                          int column, const char *format, ...)
+enum ws_status(ws_fail_at)(struct ws_error *error, enum ws_status code, const char *file, int line,
+                           int column, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);

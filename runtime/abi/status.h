@@ -53,6 +53,12 @@ WS_API enum ws_status ws_fail_at(struct ws_error *error, enum ws_status code, co
                                  int line, int column, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
 
+#ifdef __clang_analyzer__
+/* Shows the static analyzer, which does not see into other files, that a failure is not WS_OK. */
+#define ws_fail(error, code, ...) ((void)ws_fail(error, code, __VA_ARGS__), (code))
+#define ws_fail_at(error, code, ...) ((void)ws_fail_at(error, code, __VA_ARGS__), (code))
+#endif
+
 #ifdef __cplusplus
 }
 #endif
