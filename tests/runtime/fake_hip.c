@@ -1,0 +1,230 @@
+#include "tests/runtime/fake_hip.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/abi/status.h"
+#include "runtime/hip.h"
+#include "tests/runtime/hip_properties.h"
+
+static struct fake_hip state = {.targets = {"gfx1151"}};
+
+WS_API struct fake_hip *fake_hip_state(void)
+{
+    return &state;
+}
+
+/* Logs a call and answers the code that it is to fail with, or 0. */
+static int called(const char *function)
+{
+    size_t length = strlen(state.calls);
+    snprintf(state.calls + length, sizeof state.calls - length, "%s ", function);
+    if (state.fail_function != NULL && strcmp(state.fail_function, function) == 0)
+        return state.fail_code;
+    return WS_HIP_SUCCESS;
+}
+
+static int device_count(void)
+{
+    int count = 0;
+    while (count < 4 && state.targets[count] != NULL)
+        count++;
+    return count;
+}
+
+/* Every function of the driver is declared here, as the runtime's table has it. */
+#define DECLARE(function, result, parameters) WS_API result function parameters;
+WS_HIP_FUNCTIONS(DECLARE)
+#undef DECLARE
+WS_API int hipGetDeviceProperties(void *properties, int ordinal);
+WS_API int hipGetDevicePropertiesR0600(void *properties, int ordinal);
+
+int hipInit(unsigned flags)
+{
+    (void)flags;
+    return called("hipInit");
+}
+
+int hipGetDeviceCount(int *count)
+{
+    *count = device_count();
+    return called("hipGetDeviceCount");
+}
+
+int hipSetDevice(int ordinal)
+{
+    state.device = ordinal;
+    return called("hipSetDevice");
+}
+
+int hipRuntimeGetVersion(int *version)
+{
+    *version = FAKE_HIP_VERSION;
+    return called("hipRuntimeGetVersion");
+}
+
+const char *hipGetErrorName(int code)
+{
+    static const struct {
+        int code;
+        const char *name;
+    } names[] = {
+        {2, "hipErrorOutOfMemory"},      {100, "hipErrorNoDevice"},
+        {101, "hipErrorInvalidDevice"},  {200, "hipErrorInvalidImage"},
+        {209, "hipErrorNoBinaryForGpu"}, {500, "hipErrorNotFound"},
+        {719, "hipErrorLaunchFailure"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (names[i].code == code)
+            return names[i].name;
+    }
+    return "hipErrorUnknown";
+}
+
+/* HIP 6 keeps the old layout under the old name, for programs built before. A reader that prefers
+ * it there finds no target in it. */
+int hipGetDeviceProperties(void *properties, int ordinal)
+{
+    struct properties_r0000 *old = properties;
+    bool is_old = FAKE_HIP_VERSION < 60000000;
+    snprintf(old->gcnArchName, sizeof old->gcnArchName, "%s",
+             is_old ? state.targets[ordinal] : "the old layout");
+    return called("hipGetDeviceProperties");
+}
+
+#if FAKE_HIP_VERSION >= 60000000
+int hipGetDevicePropertiesR0600(void *properties, int ordinal)
+{
+    struct properties_r0600 *new = properties;
+    snprintf(new->gcnArchName, sizeof new->gcnArchName, "%s", state.targets[ordinal]);
+    return called("hipGetDevicePropertiesR0600");
+}
+#endif
+
+int hipMalloc(void **address, size_t bytes)
+{
+    int code = called("hipMalloc");
+    if (code == WS_HIP_SUCCESS) {
+        *address = malloc(bytes);
+        state.live_bytes++;
+    }
+    return code;
+}
+
+int hipFree(void *address)
+{
+    free(address);
+    state.live_bytes--;
+    return called("hipFree");
+}
+
+int hipMemcpy(void *to, const void *from, size_t bytes, int kind)
+{
+    (void)kind;
+    memcpy(to, from, bytes);
+    return called("hipMemcpy");
+}
+
+int hipMemsetAsync(void *to, int value, size_t bytes, void *stream)
+{
+    (void)stream;
+    memset(to, value, bytes);
+    return called("hipMemsetAsync");
+}
+
+int hipStreamSynchronize(void *stream)
+{
+    state.stream = stream;
+    return called("hipStreamSynchronize");
+}
+
+int hipStreamQuery(void *stream)
+{
+    state.stream = stream;
+    int code = called("hipStreamQuery");
+    return code == WS_HIP_SUCCESS && state.busy_queries-- > 0 ? WS_HIP_NOT_READY : code;
+}
+
+int hipModuleLoadData(void **module, const void *image)
+{
+    int code = called("hipModuleLoadData");
+    if (code == WS_HIP_SUCCESS) {
+        *module = (void *)(uintptr_t)image;
+        state.live_modules++;
+    }
+    return code;
+}
+
+int hipModuleUnload(void *module)
+{
+    (void)module;
+    state.live_modules--;
+    return called("hipModuleUnload");
+}
+
+int hipModuleGetFunction(void **function, void *module, const char *name)
+{
+    (void)module;
+    snprintf(state.function, sizeof state.function, "%s", name);
+    *function = state.function;
+    return called("hipModuleGetFunction");
+}
+
+int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                          unsigned block_x, unsigned block_y, unsigned block_z,
+                          unsigned dynamic_lds, void *stream, void **parameters, void **extra)
+{
+    const uint32_t grid[3] = {grid_x, grid_y, grid_z};
+    const uint32_t block[3] = {block_x, block_y, block_z};
+    if (function != state.function || parameters != NULL || extra[0] != (void *)1 ||
+        extra[2] != (void *)2 || extra[4] != (void *)3)
+        return 1;
+    state.args_size = *(size_t *)extra[3];
+    memcpy(state.args, extra[1], state.args_size);
+    memcpy(state.grid, grid, sizeof grid);
+    memcpy(state.block, block, sizeof block);
+    state.dynamic_lds = dynamic_lds;
+    state.stream = stream;
+    state.launches++;
+    return called("hipModuleLaunchKernel");
+}
+
+int hipEventCreate(void **event)
+{
+    int code = called("hipEventCreate");
+    if (code == WS_HIP_SUCCESS) {
+        *event = malloc(1);
+        state.live_events++;
+    }
+    return code;
+}
+
+int hipEventDestroy(void *event)
+{
+    free(event);
+    state.live_events--;
+    return called("hipEventDestroy");
+}
+
+int hipEventRecord(void *event, void *stream)
+{
+    (void)event;
+    state.stream = stream;
+    return called("hipEventRecord");
+}
+
+int hipEventSynchronize(void *event)
+{
+    (void)event;
+    return called("hipEventSynchronize");
+}
+
+int hipEventElapsedTime(float *milliseconds, void *start, void *stop)
+{
+    (void)start;
+    (void)stop;
+    *milliseconds = state.elapsed;
+    return called("hipEventElapsedTime");
+}
