@@ -241,27 +241,26 @@ static enum ws_status use_everything(struct ws_driver *driver, struct ws_error *
 static void every_failure_is_named(void **state)
 {
     static const struct {
-        const char *function;
+        const char *function, *name;
         int code;
-        const char *name;
         enum ws_status status;
     } cases[] = {
-        {"hipGetDevicePropertiesR0600", 719, "hipErrorLaunchFailure", WS_ERROR_DEVICE},
-        {"hipSetDevice", 101, "hipErrorInvalidDevice", WS_ERROR_DEVICE},
-        {"hipMalloc", 2, "hipErrorOutOfMemory", WS_ERROR_MEMORY},
-        {"hipMemsetAsync", 719, "hipErrorLaunchFailure", WS_ERROR_DEVICE},
-        {"hipStreamSynchronize", 719, "hipErrorLaunchFailure", WS_ERROR_DEVICE},
-        {"hipMemcpy", 719, "hipErrorLaunchFailure", WS_ERROR_DEVICE},
-        {"hipModuleLoadData", 209, "hipErrorNoBinaryForGpu", WS_ERROR_OBJECT},
-        {"hipModuleLoadData", 200, "hipErrorInvalidImage", WS_ERROR_OBJECT},
-        {"hipModuleGetFunction", 500, "hipErrorNotFound", WS_ERROR_DEVICE},
-        {"hipModuleLaunchKernel", 719, "hipErrorLaunchFailure", WS_ERROR_DEVICE},
-        {"hipStreamQuery", 719, "hipErrorLaunchFailure", WS_ERROR_DEVICE},
-        {"hipEventCreate", 2, "hipErrorOutOfMemory", WS_ERROR_MEMORY},
-        {"hipEventRecord", 719, "hipErrorLaunchFailure", WS_ERROR_DEVICE},
-        {"hipEventSynchronize", 719, "hipErrorLaunchFailure", WS_ERROR_DEVICE},
-        {"hipEventElapsedTime", 719, "hipErrorLaunchFailure", WS_ERROR_DEVICE},
-        {"hipFree", 719, "hipErrorLaunchFailure", WS_ERROR_DEVICE},
+        {"hipGetDevicePropertiesR0600", "hipErrorLaunchFailure", 719, WS_ERROR_DEVICE},
+        {"hipSetDevice", "hipErrorInvalidDevice", 101, WS_ERROR_DEVICE},
+        {"hipMalloc", "hipErrorOutOfMemory", 2, WS_ERROR_MEMORY},
+        {"hipMemsetAsync", "hipErrorLaunchFailure", 719, WS_ERROR_DEVICE},
+        {"hipStreamSynchronize", "hipErrorLaunchFailure", 719, WS_ERROR_DEVICE},
+        {"hipMemcpy", "hipErrorLaunchFailure", 719, WS_ERROR_DEVICE},
+        {"hipModuleLoadData", "hipErrorNoBinaryForGpu", 209, WS_ERROR_OBJECT},
+        {"hipModuleLoadData", "hipErrorInvalidImage", 200, WS_ERROR_OBJECT},
+        {"hipModuleGetFunction", "hipErrorNotFound", 500, WS_ERROR_DEVICE},
+        {"hipModuleLaunchKernel", "hipErrorLaunchFailure", 719, WS_ERROR_DEVICE},
+        {"hipStreamQuery", "hipErrorLaunchFailure", 719, WS_ERROR_DEVICE},
+        {"hipEventCreate", "hipErrorOutOfMemory", 2, WS_ERROR_MEMORY},
+        {"hipEventRecord", "hipErrorLaunchFailure", 719, WS_ERROR_DEVICE},
+        {"hipEventSynchronize", "hipErrorLaunchFailure", 719, WS_ERROR_DEVICE},
+        {"hipEventElapsedTime", "hipErrorLaunchFailure", 719, WS_ERROR_DEVICE},
+        {"hipFree", "hipErrorLaunchFailure", 719, WS_ERROR_DEVICE},
     };
     (void)state;
     struct ws_driver *driver = NULL;

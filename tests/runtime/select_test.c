@@ -34,11 +34,13 @@ static void run_probe(char *answer, size_t size, const char *folders, const char
     char command[2048];
     snprintf(command, sizeof command, "LD_LIBRARY_PATH='%s' WS_HIP_LIBRARY='%s' '%s' probe %s",
              folders, chosen, program_invocation_name, preload);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    size_t length = fread(answer, 1, size - 1, pipe);
+    FILE *pipe = popen(command, "r"); /* NOLINT(bugprone-command-processor): all of it is ours */
+    size_t length = 0;
+    if (pipe != NULL) {
+        length = fread(answer, 1, size - 1, pipe);
+        assert_int_equal(pclose(pipe), 0);
+    }
     answer[length] = '\0';
-    assert_int_equal(pclose(pipe), 0);
 }
 
 static void assert_probe(const char *folders, const char *chosen, const char *preload,
