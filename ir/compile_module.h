@@ -1,0 +1,24 @@
+/* What both backends do to a module before they compile it. Internal to ir/. */
+#ifndef WS_IR_COMPILE_MODULE_H
+#define WS_IR_COMPILE_MODULE_H
+
+#include <stddef.h>
+
+#include <llvm-c/Types.h>
+
+#include "runtime/abi/status.h"
+
+#define WS_TRIPLE "amdgcn-amd-amdhsa"
+
+/* Parses text (NUL-terminated) into a context and verifies it. *module is NULL on failure. */
+enum ws_status ws_module_read(LLVMContextRef context, const char *text, LLVMModuleRef *module,
+                              struct ws_error *error);
+
+/* Pins triple and code object version 5. */
+void ws_module_set_abi(LLVMModuleRef module);
+
+/* Brings a module into a form that LLVM 17 and newer read: no attributes on declarations, which
+ * newer LLVMs put there and older ones reject, no data layout, which they have of their own. */
+void ws_module_make_portable(LLVMModuleRef module);
+
+#endif

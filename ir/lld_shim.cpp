@@ -1,0 +1,18 @@
+#include "ir/lld_shim.h"
+
+#include <cstdio>
+#include <string>
+
+#include "lld/Common/Driver.h"
+#include "llvm/Support/raw_ostream.h"
+
+LLD_HAS_DRIVER(elf)
+
+int ws_lld_main(const char *const *argv, size_t argc, char *message, size_t size)
+{
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    lld::Result result = lld::lldMain({argv, argc}, stream, stream, {{lld::Gnu, &lld::elf::link}});
+    std::snprintf(message, size, "%s", text.c_str());
+    return result.retCode;
+}

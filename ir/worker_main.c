@@ -1,0 +1,83 @@
+/* wavesmith-worker: carries out compile jobs for libwavesmith, which starts it. Standard input is
+ * the socket; the program ends when the other end closes it. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <llvm-c/Support.h>
+
+#include "ir/worker.h"
+
+enum { OPTIONS_MAX = 64 };
+
+/* LLVM keeps options for the life of the process; a pool gives a worker one set only. */
+static void set_options(const char *options)
+{
+    static char *set;
+    if (!options || set)
+        return;
+    set = strdup(options);
+    char *lines = strdup(options);
+    if (!set || !lines)
+        abort();
+    const char *argv[OPTIONS_MAX] = {"LLVM"};
+    int argc = 1;
+    char *rest = lines;
+    for (char *line = strtok_r(rest, "\n", &rest); line && argc < OPTIONS_MAX;
+         line = strtok_r(NULL, "\n", &rest))
+        argv[argc++] = line;
+    LLVMParseCommandLineOptions(argc, argv, "");
+    free(lines);
+}
+
+static int take_socket(void)
+{
+    int type;
+    socklen_t size = sizeof type;
+    if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &size))
+        return -1;
+    int socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (socket < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0)
+        return -1;
+    close(null);
+    return socket;
+}
+
+static void serve(int socket, const struct ws_job *job, double seconds)
+{
+    struct ws_job_result result;
+    struct ws_error error = {0};
+    alarm((unsigned)seconds + 5); /* should the other end be gone and this hang */
+    if (job->backend != WS_BACKEND_COMGR)
+        set_options(job->options);
+    enum ws_status status = ws_job_run(job, &result, &error);
+    alarm(0);
+    ws_wire_send_result(socket, status, &result, &error);
+    ws_code_free(&result.code);
+}
+
+int main(void)
+{
+    int socket = take_socket();
+    if (socket < 0) {
+        fputs("wavesmith-worker: it is started by libwavesmith, not by hand\n", stderr);
+        return 2;
+    }
+    for (;;) {
+        struct ws_job job;
+        double seconds;
+        char *storage;
+        enum ws_wire state = ws_wire_receive_job(socket, &job, &seconds, &storage);
+        if (state == WS_WIRE_OK)
+            serve(socket, &job, seconds);
+        free(storage);
+        if (state == WS_WIRE_FOREIGN)
+            fputs("wavesmith-worker: asked by another build of libwavesmith\n", stderr);
+        if (state)
+            return state == WS_WIRE_CLOSED ? 0 : 2;
+    }
+}
