@@ -16,8 +16,8 @@ static inline struct fake_hip *fake_reset(const char *path)
     struct fake_hip *(*get)(void) = NULL;
     void *library = dlopen(path, RTLD_NOW | RTLD_NODELETE);
     if (library == NULL) {
-        fail_msg("%s", dlerror());
-        return NULL;
+        print_error("%s\n", dlerror());
+        abort();
     }
     void *address = dlsym(library, "fake_hip_state");
     dlclose(library);

@@ -24,13 +24,13 @@ static inline struct bytes read_whole(const char *path)
 {
     struct stat about = {0};
     FILE *file = fopen(path, "rb");
-    if (file == NULL || fstat(fileno(file), &about) != 0)
-        fail_msg("cannot read %s", path);
-    struct bytes bytes = {malloc((size_t)about.st_size), (size_t)about.st_size};
-    if (file != NULL) {
-        assert_int_equal(fread(bytes.at, 1, bytes.size, file), bytes.size);
-        fclose(file);
+    if (file == NULL || fstat(fileno(file), &about) != 0 || about.st_size == 0) {
+        print_error("cannot read %s\n", path);
+        abort();
     }
+    struct bytes bytes = {malloc((size_t)about.st_size), (size_t)about.st_size};
+    assert_int_equal(fread(bytes.at, 1, bytes.size, file), bytes.size);
+    fclose(file);
     return bytes;
 }
 
