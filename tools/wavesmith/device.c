@@ -1,0 +1,129 @@
+#include "tools/wavesmith/device.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef WS_LIBRARY_FOLDER
+#define WS_LIBRARY_FOLDER "lib" /* installed libraries, from the prefix */
+#endif
+
+/* The emulator beside this program: ../lib of the build tree or of the installation. */
+static enum ws_status find_emulator(char path[PATH_MAX], struct ws_error *error)
+{
+    static const char *const folders[] = {"lib", WS_LIBRARY_FOLDER};
+    const char *chosen = getenv("WS_EMU_LIBRARY");
+    if (chosen) {
+        snprintf(path, PATH_MAX, "%s", chosen);
+        return WS_OK;
+    }
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    for (int up = 0; up < 2; ++up) {
+        char *slash = strrchr(program, '/');
+        if (slash)
+            *slash = '\0';
+    }
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; ++i) {
+        int size = snprintf(path, PATH_MAX, "%s/%s/libwavesmith_emu.so", program, folders[i]);
+        if (size < PATH_MAX && access(path, R_OK) == 0)
+            return WS_OK;
+    }
+    return ws_fail(error, WS_ERROR_ENVIRONMENT,
+                   "no libwavesmith_emu.so in %s/lib or %s/%s; WS_EMU_LIBRARY may name one",
+                   program, program, WS_LIBRARY_FOLDER);
+}
+
+/* dlsym answers with an object pointer, which ISO C does not convert to a function's. */
+static bool find_function(const struct ws_driver *driver, const char *name, void *function)
+{
+    void *symbol = ws_driver_symbol(driver, name);
+    memcpy(function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+static enum ws_status find_functions(struct ws_tool_device *device, struct ws_error *error)
+{
+    struct ws_emulator *emulator = &device->emulator;
+    const struct ws_driver *driver = device->driver;
+    bool all = find_function(driver, "ws_emu_configure", &emulator->configure) &&
+               find_function(driver, "ws_emu_select_workgroups", &emulator->select_workgroups) &&
+               find_function(driver, "ws_emu_last_report", &emulator->last_report) &&
+               find_function(driver, "ws_emu_finding_count", &emulator->finding_count) &&
+               find_function(driver, "ws_emu_finding", &emulator->finding) &&
+               find_function(driver, "ws_emu_class_name", &emulator->class_name);
+    return all ? WS_OK
+               : ws_fail(error, WS_ERROR_ENVIRONMENT,
+                         "%s calls itself an emulator but lacks functions of tools/emu/emu.h",
+                         ws_driver_name(driver));
+}
+
+static enum ws_status open_emulator(struct ws_tool_device *device, struct ws_error *error)
+{
+    char path[PATH_MAX];
+    enum ws_status status = find_emulator(path, error);
+    if (status == WS_OK)
+        status = ws_driver_open(&device->driver, path, error);
+    return status;
+}
+
+static enum ws_status open_gpu_or_emulator(struct ws_tool_device *device, const char *arch,
+                                           struct ws_error *error)
+{
+    struct ws_error gpu_error = {0};
+    enum ws_status status = ws_driver_open(&device->driver, NULL, &gpu_error);
+    if (status == WS_OK)
+        status = ws_device_open(&device->device, device->driver, arch, &gpu_error);
+    if (status != WS_ERROR_ENVIRONMENT) {
+        if (status != WS_OK && error)
+            *error = gpu_error;
+        return status;
+    }
+    ws_tool_device_close(device);
+    status = open_emulator(device, error);
+    if (status == WS_OK)
+        fprintf(stderr, "wavesmith: no %s to run on, the emulator takes its place (%s)\n", arch,
+                gpu_error.message);
+    return status;
+}
+
+enum ws_status ws_tool_device_open(struct ws_tool_device *device, const char *choice,
+                                   const char *arch, struct ws_error *error)
+{
+    enum ws_status status = WS_OK;
+    if (!choice)
+        status = open_gpu_or_emulator(device, arch, error);
+    else if (strcmp(choice, "hip") == 0)
+        status = ws_driver_open(&device->driver, NULL, error);
+    else if (strcmp(choice, "emu") == 0)
+        status = open_emulator(device, error);
+    else
+        status = ws_fail(error, WS_ERROR_ARGUMENT, "--device is hip or emu, not '%s'", choice);
+    if (status != WS_OK)
+        return status;
+    device->is_emulator = ws_driver_is_emulator(device->driver);
+    return device->is_emulator ? find_functions(device, error) : WS_OK;
+}
+
+void ws_tool_device_close(struct ws_tool_device *device)
+{
+    if (device->device)
+        ws_device_close(device->device);
+    if (device->driver)
+        ws_driver_close(device->driver);
+    *device = (struct ws_tool_device){0};
+}
+
+enum ws_status ws_tool_device_target(struct ws_tool_device *device, const char *arch,
+                                     struct ws_error *error)
+{
+    if (device->device && strcmp(ws_device_arch(device->device), arch) == 0)
+        return WS_OK;
+    if (device->device)
+        ws_device_close(device->device);
+    device->device = NULL;
+    return ws_device_open(&device->device, device->driver, arch, error);
+}

@@ -1,0 +1,40 @@
+/* The numbers of a problem: Q, K and V as exact values of the problem's type. */
+#ifndef WS_TOOL_INPUTS_H
+#define WS_TOOL_INPUTS_H
+
+#include "tools/wavesmith/memory.h"
+#include "tools/wavesmith/problem.h"
+
+/* normal: N(0,1) throughout.
+ * boundary: every key's score lies about 8 below 0, where a key that reads as zeros would stand, and
+ * a quarter of the rows each sees one kind of boundary key far above the rest: the first key, the
+ * last one, the edges of 16-key tiles, and the keys on both sides of the mask's diagonal. V has mean
+ * 1, so that a wrong row sum shows in O. */
+enum ws_input_kind { WS_INPUT_NORMAL, WS_INPUT_BOUNDARY, WS_INPUT_KIND_COUNT };
+
+/* Rows of one input; an axis that broadcasts has extent 1. */
+struct ws_values {
+    int64_t extent[WS_AXIS_COUNT];
+    int64_t length; /* of a row */
+    float *data;
+};
+
+struct ws_inputs {
+    struct ws_values tensor[WS_V + 1]; /* by enum ws_tensor_id */
+};
+
+/* Draws the inputs from problem->seed. Zero the struct first; free it in either case. */
+enum ws_status ws_inputs_create(struct ws_inputs *inputs, const struct ws_problem *problem,
+                                enum ws_input_kind kind, struct ws_error *error);
+void ws_inputs_free(struct ws_inputs *inputs);
+
+const float *ws_values_row(const struct ws_values *values, int64_t batch, int64_t head,
+                           int64_t token);
+
+/* Writes one tensor's rows into the images of its memory, in the problem's type. */
+void ws_inputs_store(const struct ws_inputs *inputs, const struct ws_problem *problem,
+                     enum ws_tensor_id tensor, const struct ws_memory *memory);
+
+const char *ws_input_kind_name(enum ws_input_kind kind);
+
+#endif

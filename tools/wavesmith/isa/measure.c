@@ -1,0 +1,158 @@
+/* Numbers of a loop from its hot path: mix, matrix share, and how far loads stand from their waits. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/wavesmith/isa/isa.h"
+
+/* Dense 16-bit matrix throughput of one SIMD and issue cost of everything else. */
+static const struct {
+    const char *arch; /* prefix */
+    double flops_per_cycle, cycles_per_instruction;
+} rates[] = {
+    {"gfx11", 256, 1},
+};
+
+static double mma_flops(const struct ws_instruction *instruction)
+{
+    return 2.0 * instruction->mma_m * instruction->mma_n * instruction->mma_k;
+}
+
+/* Issue cycles of an instruction; 0 for a target without a row. */
+static double issue_cycles(const struct ws_instruction *instruction, const char *arch)
+{
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; ++i)
+        if (strncmp(arch, rates[i].arch, strlen(rates[i].arch)) == 0)
+            return instruction->class == WS_ISA_MMA
+                       ? mma_flops(instruction) / rates[i].flops_per_cycle
+                       : rates[i].cycles_per_instruction;
+    return 0;
+}
+
+void ws_isa_count(struct ws_isa_counts *counts, const struct ws_instruction *instruction)
+{
+    counts->total++;
+    counts->by_class[instruction->class]++;
+}
+
+enum counter { COUNTER_NONE, COUNTER_VM, COUNTER_LGKM };
+
+/* The counter that an instruction raises. Stores to memory have one of their own, vscnt. */
+static enum counter counter_of(const struct ws_instruction *instruction)
+{
+    if (instruction->class == WS_ISA_LDS || instruction->class == WS_ISA_SMEM)
+        return COUNTER_LGKM;
+    if (instruction->class == WS_ISA_VMEM && strstr(instruction->text, "_load"))
+        return COUNTER_VM;
+    return COUNTER_NONE;
+}
+
+static bool is_load(const struct ws_instruction *instruction, enum ws_isa_class class)
+{
+    return instruction->class == class && (strstr(instruction->text, "_load") != NULL ||
+                                           strstr(instruction->text, "ds_read") != NULL);
+}
+
+/* How many operations a wait leaves in flight of a counter; -1 if it does not wait for it. */
+static int wait_level(const struct ws_instruction *instruction, enum counter counter)
+{
+    if (instruction->class != WS_ISA_WAIT || counter == COUNTER_NONE)
+        return -1;
+    const char *name = counter == COUNTER_VM ? "vmcnt(" : "lgkmcnt(";
+    const char *at = strstr(instruction->text, name);
+    return at ? (int)strtol(at + strlen(name), NULL, 10) : -1;
+}
+
+/* Issue cycles from the load at path[start] to the first wait that covers it, going on with the next
+ * iteration at the end; -1 if none does within one round. */
+static double distance_from(const struct ws_instruction *const *path, size_t count, size_t start,
+                            const char *arch)
+{
+    enum counter counter = counter_of(path[start]);
+    double cycles = 0;
+    int later = 0;
+    for (size_t i = 1; i < count; ++i) {
+        const struct ws_instruction *instruction = path[(start + i) % count];
+        int level = wait_level(instruction, counter);
+        if (level >= 0 && level <= later)
+            return cycles;
+        later += counter_of(instruction) == counter;
+        cycles += issue_cycles(instruction, arch);
+    }
+    return -1;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static enum ws_status measure_distances(struct ws_isa_distance *distance,
+                                        const struct ws_instruction *const *path, size_t count,
+                                        enum ws_isa_class class, const char *arch,
+                                        struct ws_error *error)
+{
+    double *values = malloc((count + 1) * sizeof *values);
+    if (!values)
+        return ws_fail(error, WS_ERROR_MEMORY, "out of memory for %zu instructions", count);
+    size_t found = 0;
+    for (size_t i = 0; i < count; ++i) {
+        double value = is_load(path[i], class) ? distance_from(path, count, i, arch) : -1;
+        if (value >= 0)
+            values[found++] = value;
+    }
+    qsort(values, found, sizeof *values, compare_doubles);
+    distance->loads = (int)found;
+    if (found > 0) {
+        distance->median = values[found / 2];
+        distance->p10 = values[found / 10];
+    }
+    free(values);
+    return WS_OK;
+}
+
+enum ws_status ws_isa_measure(struct ws_isa_loop *loop, const struct ws_instruction *const *path,
+                              size_t count, const char *arch, struct ws_error *error)
+{
+    double matrix = 0;
+    double all = 0;
+    for (size_t i = 0; i < count; ++i) {
+        double cycles = issue_cycles(path[i], arch);
+        loop->mma_flops += mma_flops(path[i]);
+        all += cycles;
+        matrix += path[i]->class == WS_ISA_MMA ? cycles : 0;
+        loop->waits_to_zero += wait_level(path[i], COUNTER_VM) == 0 ||
+                               wait_level(path[i], COUNTER_LGKM) == 0;
+    }
+    loop->a_serial = all > 0 ? matrix / all : 0;
+    enum ws_status status =
+        measure_distances(&loop->lds, path, count, WS_ISA_LDS, arch, error);
+    if (status == WS_OK)
+        status = measure_distances(&loop->global, path, count, WS_ISA_VMEM, arch, error);
+    return status;
+}
+
+enum ws_status ws_isa_read(struct ws_isa *isa, const void *image, const struct ws_object *object,
+                           const struct ws_object_kernel *kernel, struct ws_error *error)
+{
+    const uint8_t *code = (const uint8_t *)image + kernel->code_offset;
+    enum ws_status status =
+        ws_isa_decode(isa, object->arch, code, (size_t)kernel->code_bytes, error);
+    for (size_t i = 0; i < isa->count && status == WS_OK; ++i)
+        ws_isa_count(&isa->all, &isa->instructions[i]);
+    if (status == WS_OK)
+        status = ws_isa_find_blocks(isa, error);
+    if (status == WS_OK)
+        status = ws_isa_find_loops(isa, object->arch, error);
+    return status;
+}
+
+void ws_isa_free(struct ws_isa *isa)
+{
+    free(isa->instructions);
+    free(isa->blocks);
+    free(isa->loops);
+    *isa = (struct ws_isa){0};
+}

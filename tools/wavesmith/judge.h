@@ -1,0 +1,41 @@
+/* Holds the output of a forward launch against the reference. */
+#ifndef WS_TOOL_JUDGE_H
+#define WS_TOOL_JUDGE_H
+
+#include "tools/wavesmith/inputs.h"
+#include "tools/wavesmith/memory.h"
+#include "tools/wavesmith/problem.h"
+
+/* Query rows first .. first + count - 1 of one head: what one workgroup writes. */
+struct ws_rows {
+    int64_t batch, head, first, count;
+};
+
+/* The limits, by element type. Errors of O are normalised: |O - ref| / sum_j p_j |v_j|. */
+struct ws_limits {
+    double normalised; /* of any element */
+    double rms_factor; /* RMS error against that of the rounding reference */
+    double lse;        /* absolute */
+};
+struct ws_limits ws_limits_of(enum ws_dtype dtype);
+
+struct ws_verdict {
+    bool pass;
+    char reason[256]; /* the first thing that was wrong; empty if nothing was */
+    double max_abs, max_normalised;
+    double rms, rms_limit; /* of the normalised errors */
+    double lse_max_abs;
+    int64_t rows;    /* checked */
+    uint64_t digest; /* of the checked rows' bytes, to compare runs */
+};
+
+/* Checks the given rows in the downloaded images of O and LSE, and that everything else in the
+ * images is still poison. Both images are poison afterwards. `lse` is not looked at where the
+ * problem has none, but for poison. WS_ERROR_MEMORY is the only error; what is wrong with the output
+ * is in the verdict. */
+enum ws_status ws_judge(struct ws_verdict *verdict, const struct ws_problem *problem,
+                        const struct ws_inputs *inputs, const struct ws_memory *o,
+                        const struct ws_memory *lse, const struct ws_rows *rows, size_t row_count,
+                        struct ws_error *error);
+
+#endif

@@ -1,0 +1,123 @@
+#include "tools/wavesmith/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/wavesmith/command.h"
+
+static enum ws_status io_error(struct ws_error *error, const char *verb, const char *path, int code)
+{
+    return ws_fail(error, WS_ERROR_IO, "cannot %s '%s': %s", verb, path, strerror(code));
+}
+
+/* Returns 0 or an errno. */
+static int write_all(int file, const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    while (size > 0) {
+        ssize_t written = write(file, at, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return written < 0 ? errno : ENOSPC;
+        at += written;
+        size -= (size_t)written;
+    }
+    return 0;
+}
+
+static int write_and_close(int file, const void *bytes, size_t size, bool sync)
+{
+    int code = write_all(file, bytes, size);
+    if (code == 0 && sync && fsync(file) != 0)
+        code = errno;
+    if (close(file) != 0 && code == 0)
+        code = errno;
+    return code;
+}
+
+static enum ws_status write_directly(const char *path, const void *bytes, size_t size,
+                                     struct ws_error *error)
+{
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    int code = file < 0 ? errno : write_and_close(file, bytes, size, false);
+    return code == 0 ? WS_OK : io_error(error, "write", path, code);
+}
+
+enum ws_status ws_write_file(const char *path, const void *bytes, size_t size,
+                             struct ws_error *error)
+{
+    struct stat existing;
+    if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode) && !S_ISDIR(existing.st_mode))
+        return write_directly(path, bytes, size, error);
+    char temporary[PATH_MAX];
+    int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+    if (length < 0 || (size_t)length >= sizeof temporary)
+        return io_error(error, "write", path, ENAMETOOLONG);
+    int file = mkostemp(temporary, O_CLOEXEC);
+    if (file < 0)
+        return io_error(error, "write", path, errno);
+    mode_t mask = umask(0);
+    umask(mask);
+    int code = fchmod(file, 0666 & ~mask) == 0 ? 0 : errno;
+    int written = write_and_close(file, bytes, size, true);
+    if (code == 0)
+        code = written;
+    if (code == 0 && rename(temporary, path) != 0)
+        code = errno;
+    if (code == 0)
+        return WS_OK;
+    unlink(temporary);
+    return io_error(error, "write", path, code);
+}
+
+enum ws_status ws_read_file(const char *path, uint8_t **bytes, size_t *size,
+                            struct ws_error *error)
+{
+    FILE *file = fopen(path, "rbe");
+    if (!file)
+        return io_error(error, "read", path, errno);
+    uint8_t *buffer = NULL;
+    size_t used = 0;
+    size_t room = 0;
+    do {
+        room = room ? room * 2 : 1 << 16;
+        uint8_t *grown = realloc(buffer, room + 1);
+        if (!grown) {
+            free(buffer);
+            fclose(file);
+            return ws_fail(error, WS_ERROR_MEMORY, "out of memory reading '%s'", path);
+        }
+        buffer = grown;
+        errno = 0;
+        used += fread(buffer + used, 1, room - used, file);
+    } while (used == room);
+    int code = ferror(file) ? errno : 0;
+    fclose(file);
+    if (code != 0) {
+        free(buffer);
+        return io_error(error, "read", path, code);
+    }
+    buffer[used] = 0;
+    *bytes = buffer;
+    *size = used;
+    return WS_OK;
+}
+
+int ws_print_json(json_t *value)
+{
+    if (!value) {
+        fputs("wavesmith: error: out of memory\n", stderr);
+        return WS_EXIT_ENVIRONMENT;
+    }
+    json_dumpf(value, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    putchar('\n');
+    json_decref(value);
+    return WS_EXIT_OK;
+}

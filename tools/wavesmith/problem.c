@@ -1,0 +1,350 @@
+#include "tools/wavesmith/problem.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const tensor_names[WS_TENSOR_COUNT] = {"q", "k", "v", "o", "lse"};
+static const char *const axis_names[WS_AXIS_COUNT] = {"batch", "head", "token"};
+static const char *const layout_names[] = {"bshd", "bhsd"};
+
+/* The sizes of --shape; max keeps each within the i32 of the argument block. */
+static const struct size_row {
+    const char *name;
+    size_t offset;
+    int64_t min, max, init;
+} size_rows[] = {
+    {"B", offsetof(struct ws_sizes, batch), 1, INT32_MAX, 1},
+    {"Hq", offsetof(struct ws_sizes, heads_q), 1, INT32_MAX, 2},
+    {"Hk", offsetof(struct ws_sizes, heads_k), 1, INT32_MAX, 1},
+    {"Sq", offsetof(struct ws_sizes, seqlen_q), 0, INT32_MAX, 100},
+    {"Sk", offsetof(struct ws_sizes, seqlen_k), 0, INT32_MAX, 133},
+    {"D", offsetof(struct ws_sizes, head_dim_qk), 1, 1024, -1},
+    {"Dv", offsetof(struct ws_sizes, head_dim_v), 1, 1024, -1},
+};
+enum { SIZE_COUNT = sizeof size_rows / sizeof size_rows[0] };
+
+static int64_t *size_field(struct ws_sizes *sizes, const struct size_row *row)
+{
+    return (int64_t *)((char *)sizes + row->offset);
+}
+
+static enum ws_status parse_size(struct ws_sizes *sizes, const char *item, size_t length,
+                                 struct ws_error *error)
+{
+    for (int i = 0; i < SIZE_COUNT; ++i) {
+        const struct size_row *row = &size_rows[i];
+        size_t name = strlen(row->name);
+        if (length <= name || strncmp(item, row->name, name) != 0 || item[name] != '=')
+            continue;
+        int64_t *field = size_field(sizes, row);
+        if (*field >= 0)
+            return ws_fail(error, WS_ERROR_ARGUMENT, "--shape gives %s twice", row->name);
+        char *end = NULL;
+        *field = strtoll(item + name + 1, &end, 10);
+        if (end != item + length || end == item + name + 1 || *field < row->min ||
+            *field > row->max)
+            return ws_fail(error, WS_ERROR_ARGUMENT,
+                           "--shape: '%.*s' should be a whole number from %" PRId64 " to %" PRId64,
+                           (int)length, item, row->min, row->max);
+        return WS_OK;
+    }
+    return ws_fail(error, WS_ERROR_ARGUMENT,
+                   "--shape: '%.*s' is none of B=, Hq=, Hk=, Sq=, Sk=, D=, Dv=", (int)length, item);
+}
+
+enum ws_status ws_sizes_parse(struct ws_sizes *sizes, const char *text, struct ws_error *error)
+{
+    for (int i = 0; i < SIZE_COUNT; ++i)
+        *size_field(sizes, &size_rows[i]) = -1;
+    while (text && *text) {
+        size_t length = strcspn(text, ",");
+        enum ws_status status = parse_size(sizes, text, length, error);
+        if (status != WS_OK)
+            return status;
+        text += length + (text[length] == ',');
+    }
+    if (sizes->head_dim_v < 0)
+        sizes->head_dim_v = sizes->head_dim_qk;
+    return WS_OK;
+}
+
+enum ws_status ws_problem_init(struct ws_problem *problem, const struct ws_spec *spec,
+                               const struct ws_sizes *sizes, enum ws_layout layout,
+                               struct ws_error *error)
+{
+    *problem = (struct ws_problem){
+        .size = *sizes,
+        .dtype = spec->dtype,
+        .mask = spec->mask,
+        .align = spec->align,
+        .lse = spec->lse,
+        .alignment = spec->alignment,
+        .score_scale = 1,
+        .layout = layout,
+    };
+    problem->size.head_dim_qk = spec->head_dim_qk;
+    problem->size.head_dim_v = spec->head_dim_v;
+    for (int i = 0; i < SIZE_COUNT; ++i) {
+        int64_t *field = size_field(&problem->size, &size_rows[i]);
+        if (*field < 0)
+            *field = size_rows[i].init;
+    }
+    if (sizes->heads_k < 0 && sizes->heads_q > 0)
+        problem->size.heads_k = sizes->heads_q;
+    if (sizes->heads_q < 0)
+        problem->size.heads_q = 2 * problem->size.heads_k;
+    if (problem->size.heads_q % problem->size.heads_k != 0)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "--shape: Hq=%" PRId64 " is no multiple of Hk=%" PRId64,
+                       problem->size.heads_q, problem->size.heads_k);
+    ws_problem_pack(problem);
+    return WS_OK;
+}
+
+int64_t ws_tensor_extent(const struct ws_problem *problem, enum ws_tensor_id tensor,
+                         enum ws_axis axis)
+{
+    const struct ws_sizes *size = &problem->size;
+    bool of_keys = tensor == WS_K || tensor == WS_V;
+    switch (axis) {
+    case WS_HEAD:
+        return of_keys ? size->heads_k : size->heads_q;
+    case WS_TOKEN:
+        return of_keys ? size->seqlen_k : size->seqlen_q;
+    default:
+        return size->batch;
+    }
+}
+
+int64_t ws_tensor_row_length(const struct ws_problem *problem, enum ws_tensor_id tensor)
+{
+    if (tensor == WS_LSE)
+        return 1;
+    return tensor == WS_V || tensor == WS_O ? problem->size.head_dim_v : problem->size.head_dim_qk;
+}
+
+int ws_tensor_element_bytes(enum ws_tensor_id tensor)
+{
+    return tensor == WS_LSE ? 4 : 2;
+}
+
+const char *ws_tensor_name(enum ws_tensor_id tensor)
+{
+    return tensor_names[tensor];
+}
+
+int64_t ws_tensor_offset(const struct ws_problem *problem, enum ws_tensor_id tensor, int64_t batch,
+                         int64_t head, int64_t token)
+{
+    const int64_t *stride = problem->stride[tensor];
+    return batch * stride[WS_BATCH] + head * stride[WS_HEAD] + token * stride[WS_TOKEN];
+}
+
+/* Elements that a stride of this tensor must be a multiple of. */
+static int64_t stride_step(const struct ws_problem *problem, enum ws_tensor_id tensor)
+{
+    int64_t step = problem->alignment / ws_tensor_element_bytes(tensor);
+    return tensor == WS_LSE || step < 1 ? 1 : step;
+}
+
+static int64_t round_up(int64_t value, int64_t step)
+{
+    return (value + step - 1) / step * step;
+}
+
+/* Lays one tensor out with `pad` more elements behind each row, head and batch (by axis). */
+static void pack_tensor(struct ws_problem *problem, enum ws_tensor_id tensor,
+                        const int64_t pad[WS_AXIS_COUNT])
+{
+    /* LSE is one float a row: the query index runs fastest, whatever the layout. */
+    bool heads_inside = problem->layout == WS_BSHD && tensor != WS_LSE;
+    enum ws_axis inner = heads_inside ? WS_HEAD : WS_TOKEN;
+    enum ws_axis outer = heads_inside ? WS_TOKEN : WS_HEAD;
+    int64_t *stride = problem->stride[tensor];
+    int64_t step = stride_step(problem, tensor);
+    int64_t row = ws_tensor_row_length(problem, tensor);
+    stride[inner] = round_up(row + pad[inner], step);
+    stride[outer] =
+        round_up(stride[inner] * ws_tensor_extent(problem, tensor, inner) + pad[outer], step);
+    stride[WS_BATCH] =
+        round_up(stride[outer] * ws_tensor_extent(problem, tensor, outer) + pad[WS_BATCH], step);
+}
+
+void ws_problem_pack(struct ws_problem *problem)
+{
+    static const int64_t no_pad[WS_AXIS_COUNT];
+    for (int tensor = 0; tensor < WS_TENSOR_COUNT; ++tensor)
+        pack_tensor(problem, (enum ws_tensor_id)tensor, no_pad);
+}
+
+static int find_name(const char *const *names, int count, const char *text, size_t length)
+{
+    for (int i = 0; i < count; ++i)
+        if (strlen(names[i]) == length && memcmp(names[i], text, length) == 0)
+            return i;
+    return -1;
+}
+
+/* "q:batch" up to the end or '='; *rest gets what follows. */
+static enum ws_status parse_axis(const char *text, enum ws_tensor_id *tensor, enum ws_axis *axis,
+                                 const char **rest, struct ws_error *error)
+{
+    size_t name = strcspn(text, ":");
+    const char *axis_text = text + name + (text[name] == ':');
+    size_t axis_length = strcspn(axis_text, "=");
+    int found_tensor = find_name(tensor_names, WS_TENSOR_COUNT, text, name);
+    int found_axis = find_name(axis_names, WS_AXIS_COUNT, axis_text, axis_length);
+    if (found_tensor < 0 || found_axis < 0)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "'%s' should name a tensor and an axis: q, k, v, o or lse, a colon, batch, "
+                       "head or token; for instance q:batch",
+                       text);
+    *tensor = (enum ws_tensor_id)found_tensor;
+    *axis = (enum ws_axis)found_axis;
+    *rest = axis_text + axis_length;
+    return WS_OK;
+}
+
+enum ws_status ws_problem_set_stride(struct ws_problem *problem, const char *text,
+                                     struct ws_error *error)
+{
+    enum ws_tensor_id tensor = WS_Q;
+    enum ws_axis axis = WS_BATCH;
+    const char *rest = NULL;
+    enum ws_status status = parse_axis(text, &tensor, &axis, &rest, error);
+    if (status != WS_OK)
+        return status;
+    char *end = NULL;
+    int64_t stride = *rest == '=' ? strtoll(rest + 1, &end, 10) : -1;
+    if (!end || end == rest + 1 || *end != '\0' || stride < 0 || stride > INT64_C(1) << 40)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "--stride %s: the stride should be a whole number from 0 to 2^40, as in "
+                       "q:token=136",
+                       text);
+    problem->stride[tensor][axis] = stride;
+    return WS_OK;
+}
+
+enum ws_status ws_problem_set_far(struct ws_problem *problem, const char *text,
+                                  struct ws_error *error)
+{
+    enum ws_tensor_id tensor = WS_Q;
+    enum ws_axis axis = WS_BATCH;
+    const char *rest = NULL;
+    enum ws_status status = parse_axis(text, &tensor, &axis, &rest, error);
+    if (status != WS_OK)
+        return status;
+    if (*rest != '\0')
+        return ws_fail(error, WS_ERROR_ARGUMENT, "--far %s: a tensor and an axis are enough", text);
+    int64_t extent = ws_tensor_extent(problem, tensor, axis);
+    if (extent < 2)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "--far %s: with %" PRId64 " along that axis no offset can be far; give 2 "
+                       "or more in --shape",
+                       text, extent);
+    int64_t least = ((INT64_C(1) << 32) + 4096) / (extent - 1) + 1;
+    problem->stride[tensor][axis] = round_up(least, stride_step(problem, tensor));
+    return WS_OK;
+}
+
+/* Lengths around tile edges are likelier than others, and short ones than long ones. */
+static int64_t draw_length(struct ws_random *random)
+{
+    static const int64_t special[] = {0, 1, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 127, 128, 129};
+    int64_t count = sizeof special / sizeof special[0];
+    switch (ws_random_range(random, 0, 3)) {
+    case 0:
+        return special[ws_random_range(random, 0, count - 1)];
+    case 1:
+        return ws_random_range(random, 1, 48);
+    default:
+        return ws_random_range(random, 1, 300);
+    }
+}
+
+static void draw_strides(struct ws_problem *problem, struct ws_random *random)
+{
+    for (int tensor = 0; tensor < WS_TENSOR_COUNT; ++tensor) {
+        int64_t pad[WS_AXIS_COUNT];
+        for (int axis = 0; axis < WS_AXIS_COUNT; ++axis)
+            pad[axis] = ws_random_range(random, 0, 2) == 0 ? ws_random_range(random, 1, 64) : 0;
+        pack_tensor(problem, (enum ws_tensor_id)tensor, pad);
+    }
+    for (int tensor = WS_Q; tensor <= WS_V; ++tensor)
+        for (int axis = WS_BATCH; axis <= WS_HEAD; ++axis)
+            if (ws_random_range(random, 0, 9) == 0)
+                problem->stride[tensor][axis] = 0;
+}
+
+void ws_problem_randomize(struct ws_problem *problem, struct ws_random *random)
+{
+    struct ws_sizes *size = &problem->size;
+    size->batch = ws_random_range(random, 1, 3);
+    size->heads_k = ws_random_range(random, 1, 3);
+    size->heads_q = size->heads_k * ws_random_range(random, 1, 4);
+    size->seqlen_q = draw_length(random);
+    size->seqlen_k = draw_length(random);
+    problem->layout = ws_random_range(random, 0, 1) ? WS_BHSD : WS_BSHD;
+    problem->score_scale = ws_random_range(random, 0, 3) == 0 ? 30 : 1;
+    problem->seed = ws_random_bits(random) >> 32;
+    draw_strides(problem, random);
+}
+
+static void append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(char *text, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, WS_PROBLEM_TEXT_SIZE - used, format, arguments);
+    va_end(arguments);
+}
+
+void ws_problem_text(const struct ws_problem *problem, char text[WS_PROBLEM_TEXT_SIZE])
+{
+    const struct ws_sizes *size = &problem->size;
+    text[0] = '\0';
+    append(text,
+           "--shape B=%" PRId64 ",Hq=%" PRId64 ",Hk=%" PRId64 ",Sq=%" PRId64 ",Sk=%" PRId64
+           ",D=%" PRId64,
+           size->batch, size->heads_q, size->heads_k, size->seqlen_q, size->seqlen_k,
+           size->head_dim_qk);
+    if (size->head_dim_v != size->head_dim_qk)
+        append(text, ",Dv=%" PRId64, size->head_dim_v);
+    bool causal = problem->mask == WS_MASK_CAUSAL;
+    append(text, " --causal %s",
+           !causal                                     ? "none"
+           : problem->align == WS_ALIGN_TOP_LEFT       ? "top_left"
+                                                       : "bottom_right");
+    append(text, " --layout %s", layout_names[problem->layout]);
+    struct ws_problem packed = *problem;
+    ws_problem_pack(&packed);
+    for (int tensor = 0; tensor < WS_TENSOR_COUNT; ++tensor)
+        for (int axis = 0; axis < WS_AXIS_COUNT; ++axis)
+            if (problem->stride[tensor][axis] != packed.stride[tensor][axis])
+                append(text, " --stride %s:%s=%" PRId64, tensor_names[tensor], axis_names[axis],
+                       problem->stride[tensor][axis]);
+    if (problem->score_scale != 1)
+        append(text, " --score-scale %.17g", problem->score_scale);
+    append(text, " --seed %" PRIu64, problem->seed);
+}
+
+int64_t ws_visible_keys(const struct ws_problem *problem, int64_t query)
+{
+    int64_t keys = problem->size.seqlen_k;
+    if (problem->mask == WS_MASK_NONE)
+        return keys;
+    int64_t shift =
+        problem->align == WS_ALIGN_BOTTOM_RIGHT ? keys - problem->size.seqlen_q : 0;
+    int64_t visible = query + shift + 1;
+    return visible < 0 ? 0 : visible < keys ? visible : keys;
+}
+
+float ws_problem_scale(const struct ws_problem *problem)
+{
+    return (float)(problem->score_scale / sqrt((double)problem->size.head_dim_qk));
+}

@@ -1,0 +1,77 @@
+/* A forward problem: sizes, mask, scale and where each row lies. Says nothing of how a kernel
+ * computes it. */
+#ifndef WS_TOOL_PROBLEM_H
+#define WS_TOOL_PROBLEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gen/spec.h"
+#include "tools/wavesmith/number.h"
+
+enum ws_tensor_id { WS_Q, WS_K, WS_V, WS_O, WS_LSE, WS_TENSOR_COUNT };
+enum ws_axis { WS_BATCH, WS_HEAD, WS_TOKEN, WS_AXIS_COUNT };
+enum ws_layout { WS_BSHD, WS_BHSD };
+
+/* --shape: what was given; -1 where it was not. */
+struct ws_sizes {
+    int64_t batch, heads_q, heads_k, seqlen_q, seqlen_k, head_dim_qk, head_dim_v;
+};
+
+struct ws_problem {
+    struct ws_sizes size; /* all given */
+    enum ws_dtype dtype;
+    enum ws_mask mask;
+    enum ws_align align;
+    bool lse;
+    int alignment;      /* bytes; no pointer is aligned better, every stride is a multiple */
+    double score_scale; /* scale = score_scale / sqrt(head_dim_qk) */
+    enum ws_layout layout;
+    int64_t stride[WS_TENSOR_COUNT][WS_AXIS_COUNT]; /* elements */
+    uint64_t seed;                                  /* of the inputs */
+};
+
+/* "B=2,Hq=4,Hk=2,Sq=200,Sk=333,D=128[,Dv=64]", in any order, each at most once. */
+enum ws_status ws_sizes_parse(struct ws_sizes *sizes, const char *text, struct ws_error *error);
+
+/* Takes the head dims, dtype and mask from a spec with head dims, sizes that were not given from
+ * B=1, Hq=2, Hk=1, Sq=100, Sk=133, and packs every tensor in the given layout. */
+enum ws_status ws_problem_init(struct ws_problem *problem, const struct ws_spec *spec,
+                               const struct ws_sizes *sizes, enum ws_layout layout,
+                               struct ws_error *error);
+
+/* Lays every tensor out packed in problem->layout. */
+void ws_problem_pack(struct ws_problem *problem);
+
+/* "q:batch=123" sets a stride, "q:batch" (of --far) one that reaches beyond 2^32 elements. */
+enum ws_status ws_problem_set_stride(struct ws_problem *problem, const char *text,
+                                     struct ws_error *error);
+enum ws_status ws_problem_set_far(struct ws_problem *problem, const char *text,
+                                  struct ws_error *error);
+
+/* Draws sizes, layout and strides; head dims, dtype, mask and alignment stay. Sizes lie around what
+ * 16-key tiles make special, 0 included; padding, broadcasts and grouped heads occur. */
+void ws_problem_randomize(struct ws_problem *problem, struct ws_random *random);
+
+/* The command-line options that state the problem again, "--shape ... --seed ...". */
+enum { WS_PROBLEM_TEXT_SIZE = 1024 };
+void ws_problem_text(const struct ws_problem *problem, char text[WS_PROBLEM_TEXT_SIZE]);
+
+/* Number of indices along an axis, and elements of one row (head dim; 1 for LSE). */
+int64_t ws_tensor_extent(const struct ws_problem *problem, enum ws_tensor_id tensor,
+                         enum ws_axis axis);
+int64_t ws_tensor_row_length(const struct ws_problem *problem, enum ws_tensor_id tensor);
+int ws_tensor_element_bytes(enum ws_tensor_id tensor);
+const char *ws_tensor_name(enum ws_tensor_id tensor);
+
+/* Offset of a row in elements. */
+int64_t ws_tensor_offset(const struct ws_problem *problem, enum ws_tensor_id tensor, int64_t batch,
+                         int64_t head, int64_t token);
+
+/* How many of the first keys query i sees: 0..seqlen_k. Every mask so far shows a prefix. */
+int64_t ws_visible_keys(const struct ws_problem *problem, int64_t query);
+
+float ws_problem_scale(const struct ws_problem *problem);
+
+#endif

@@ -1,0 +1,32 @@
+/* Attention by definition, one query row at a time, written from the contract and sharing nothing
+ * with the generator.
+ *
+ * Two references: the exact one in double precision, and one that rounds where a kernel of 16-bit
+ * inputs and f32 sums has to (scores and sums in f32, P and O in the 16-bit type). The second's
+ * error is the yardstick for a kernel's RMS error. */
+#ifndef WS_TOOL_REFERENCE_H
+#define WS_TOOL_REFERENCE_H
+
+#include "tools/wavesmith/inputs.h"
+#include "tools/wavesmith/problem.h"
+
+/* One query row's results, arrays of head_dim_v. */
+struct ws_reference {
+    double *o;         /* exact */
+    double *magnitude; /* sum_j p_j |v_j|: what an error is measured against */
+    float *rounded;    /* O of the rounding reference */
+    double lse;        /* natural log; -inf where no key is visible */
+    double *scores;    /* scratch, seqlen_k */
+    float *weights;    /* scratch, seqlen_k */
+};
+
+/* Buffers for a problem. Zero the struct first; free it in either case. */
+enum ws_status ws_reference_create(struct ws_reference *reference,
+                                   const struct ws_problem *problem, struct ws_error *error);
+void ws_reference_free(struct ws_reference *reference);
+
+/* Computes the row (batch, query head, query). A row that sees no key has o = 0, lse = -inf. */
+void ws_reference_row(struct ws_reference *reference, const struct ws_problem *problem,
+                      const struct ws_inputs *inputs, int64_t batch, int64_t head, int64_t query);
+
+#endif
