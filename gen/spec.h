@@ -66,11 +66,17 @@ WS_API enum ws_lever ws_lever_find(const char *name);
 WS_API void ws_lever_text(const struct ws_spec *spec, enum ws_lever lever, char *buffer,
                           size_t size);
 
+/* docs/levers.md: every lever and field as Markdown tables. malloc'ed; NULL if there is no memory.
+ */
+WS_API char *ws_levers_markdown(void);
+
 /* Defaults of everything, gfx1151, f16, no mask, lse, alignment 16, head dims open. */
 WS_API void ws_spec_init(struct ws_spec *spec, enum ws_kernel_kind kind);
 
-/* Sets one field or lever by its configuration name ("arch", "head_dim", "mask", "v_mode", ...).
- * WS_ERROR_SPEC for an unknown name (with the nearest one) or value (with those that exist). */
+/* Sets one field or lever by its configuration name: "arch", "head_dim", "mask", "v_mode", or with
+ * its section, "levers.v_mode", "features.lse". "options" takes all options, separated by spaces.
+ * WS_ERROR_SPEC for an unknown name (with the nearest one) or value (with those that exist); the
+ * spec is as it was then. */
 WS_API enum ws_status ws_spec_set(struct ws_spec *spec, const char *name, const char *value,
                                   struct ws_error *error);
 
@@ -83,6 +89,8 @@ enum { WS_ID_SIZE = 65, WS_SYMBOL_SIZE = 256, WS_CANONICAL_SIZE = 4096 };
 /* The spec in canonical form, one "name=value" a line: generator version, kind, target, dtype,
  * problem flags, every lever. What the identity is the SHA-256 of. */
 WS_API void ws_spec_canonical(const struct ws_spec *spec, char text[WS_CANONICAL_SIZE]);
+
+/* Identities are of specs that pass ws_spec_check: then no two that differ share one. */
 
 /* Spec identity: SHA-256 of the canonical form, 64 hex digits and a NUL. */
 WS_API void ws_spec_id(const struct ws_spec *spec, char id[WS_ID_SIZE]);

@@ -60,26 +60,41 @@ WS_API enum ws_status ws_fmha_fwd_grid(const struct ws_spec *spec,
                                        const struct ws_fmha_fwd_args *args, uint32_t *workgroups,
                                        struct ws_error *error);
 
-/* One point of a config: a spec, and where it came from. `reason` is empty for a valid point. */
+/* One point of a config: a spec, and where it came from. `reason` is empty for a valid point, else
+ * what ws_spec_check says of it; head dims that are still open are no reason yet. */
 struct ws_config_point {
     struct ws_spec spec;
-    char name[128];
-    int line;
+    char name[128];   /* the file's name without ".yaml"; "NAME#3 v_mode=rows" where there are more */
+    int line, column; /* of its block; of an invalid point, of the first key that the reason names */
     char reason[WS_ERROR_MESSAGE_SIZE];
 };
 
+/* Zero it before the first use. */
 struct ws_config {
     struct ws_config_point *points; /* in file order, sweeps expanded, the last key fastest */
     size_t count;
+    struct ws_config_text *text; /* what ws_config_point_error quotes */
 };
 
-/* Overrides from a command line: name=value pairs as ws_spec_set takes them, applied to every
- * point after the file. NULL-terminated array, or NULL. */
+/* Reads a config file, or the text of one; `file_name` is for messages, and `base` presets are
+ * looked for beside it. Free with ws_config_free; on failure *config is zeroed.
+ *
+ * overrides: name=value pairs as ws_spec_set takes them, NULL-terminated, or NULL. Each replaces
+ * what the file says of its key in every point, a sweep too. A wrong one is WS_ERROR_SPEC.
+ *
+ * WS_ERROR_CONFIG has file, line and column, and a message in three lines: what is wrong and what
+ * would be right, the source line, a caret below it. WS_ERROR_IO: the file, or one it starts from,
+ * cannot be read. A file has at most 1 MiB, a config at most 20000 points. */
 WS_API enum ws_status ws_config_load(struct ws_config *config, const char *path,
                                      const char *const *overrides, struct ws_error *error);
 WS_API enum ws_status ws_config_parse(struct ws_config *config, const char *text, size_t size,
                                       const char *file_name, const char *const *overrides,
                                       struct ws_error *error);
+
+/* Fails with a point's reason as a config error: position, source line, caret. WS_OK for a valid
+ * point. */
+WS_API enum ws_status ws_config_point_error(const struct ws_config *config, size_t index,
+                                            struct ws_error *error);
 WS_API void ws_config_free(struct ws_config *config);
 
 #ifdef __cplusplus

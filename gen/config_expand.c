@@ -1,0 +1,207 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen/config.h"
+#include "gen/words.h"
+
+/* What is set so far, in the order in which sweeps count: a key stands where it was set last. */
+struct layer {
+    const struct ws_assignment *items[WS_ASSIGN_COUNT];
+    size_t count;
+};
+
+/* Layers that go on top of a preset's, the nearest first. */
+struct overlay {
+    const struct layer *layer;
+    const struct overlay *next;
+};
+
+struct expansion {
+    struct ws_config *config;
+    const struct ws_assignment *overrides;
+    const struct ws_block *origin; /* the block of the config's own file that is being expanded */
+    struct ws_error *error;
+};
+
+static void layer_drop(struct layer *layer, int setting)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < layer->count; i++) {
+        if (layer->items[i]->setting != setting)
+            layer->items[kept++] = layer->items[i];
+    }
+    layer->count = kept;
+}
+
+static void layer_set(struct layer *layer, const struct ws_assignment *item)
+{
+    layer_drop(layer, item->setting);
+    if (item->setting == WS_FIELD_head_dim) {
+        layer_drop(layer, WS_FIELD_head_dim_qk);
+        layer_drop(layer, WS_FIELD_head_dim_v);
+    }
+    layer->items[layer->count++] = item;
+}
+
+static const struct ws_assignment *layer_find(const struct layer *layer, int setting)
+{
+    for (size_t i = 0; i < layer->count; i++) {
+        if (layer->items[i]->setting == setting)
+            return layer->items[i];
+    }
+    return NULL;
+}
+
+/* Points. */
+
+static enum ws_status grow(struct expansion *expansion, const struct layer *layer)
+{
+    struct ws_config *config = expansion->config;
+    size_t more = 1;
+    for (size_t i = 0; i < layer->count && more <= WS_CONFIG_POINTS_MAX; i++)
+        more *= layer->items[i]->count;
+    if (more > WS_CONFIG_POINTS_MAX - config->count)
+        return ws_source_fail(
+            expansion->error, WS_ERROR_CONFIG, expansion->origin->source, expansion->origin->span,
+            "more than %d points with the sweep of this block; sweep fewer values "
+            "or split the file",
+            WS_CONFIG_POINTS_MAX);
+    struct ws_config_point *points =
+        realloc(config->points, (config->count + more) * sizeof *points);
+    if (points == NULL)
+        return ws_fail(expansion->error, WS_ERROR_MEMORY, "no memory for %zu config points",
+                       config->count + more);
+    memset(points + config->count, 0, more * sizeof *points);
+    config->points = points;
+    config->count += more;
+    return WS_OK;
+}
+
+static bool names_key(const char *reason, const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    size_t length = strlen(name);
+    for (const char *p = strstr(reason, name); p != NULL; p = strstr(p + 1, name)) {
+        if ((p == reason || strchr(letters, p[-1]) == NULL) &&
+            (p[length] == '\0' || strchr(letters, p[length]) == NULL))
+            return true;
+    }
+    return false;
+}
+
+/* A check names what it refuses; of those names, the first that the file sets is what a reader
+ * wants to see. */
+static void place_point(const struct expansion *expansion, const struct layer *layer,
+                        struct ws_config_point *point)
+{
+    const struct ws_source *source = expansion->origin->source;
+    struct ws_span span = expansion->origin->span;
+    for (size_t i = 0; i < layer->count && point->reason[0] != '\0'; i++) {
+        const struct ws_assignment *item = layer->items[i];
+        if (item->source == source && names_key(point->reason, ws_setting_at(item->setting).name)) {
+            span = item->span;
+            break;
+        }
+    }
+    ws_source_position(source, span.begin, &point->line, &point->column);
+}
+
+static enum ws_status fill_point(const struct expansion *expansion, const struct layer *layer,
+                                 const size_t *choice, struct ws_config_point *point)
+{
+    struct ws_error error = {0};
+    ws_spec_init(&point->spec, WS_KERNEL_FMHA_FWD);
+    for (size_t i = 0; i < layer->count; i++) {
+        const struct ws_assignment *item = layer->items[i];
+        enum ws_status status = ws_setting_apply(&point->spec, item->setting,
+                                                 item->values[choice[i]], expansion->error);
+        if (status != WS_OK)
+            return status;
+        if (item->count > 1)
+            ws_append(point->name, sizeof point->name, " %s=%s", ws_setting_at(item->setting).name,
+                      item->values[choice[i]]);
+    }
+    bool is_open = point->spec.head_dim_qk == 0 || point->spec.head_dim_v == 0;
+    if (!is_open && ws_spec_check(&point->spec, &error) != WS_OK)
+        snprintf(point->reason, sizeof point->reason, "%s", error.message);
+    place_point(expansion, layer, point);
+    return WS_OK;
+}
+
+/* All combinations of a layer's values, the last key fastest. */
+static enum ws_status sweep(struct expansion *expansion, const struct layer *layer)
+{
+    size_t choice[WS_ASSIGN_COUNT] = {0};
+    size_t begin = expansion->config->count;
+    enum ws_status status = grow(expansion, layer);
+    if (status != WS_OK)
+        return status;
+    for (size_t i = begin; i < expansion->config->count; i++) {
+        status = fill_point(expansion, layer, choice, &expansion->config->points[i]);
+        if (status != WS_OK)
+            return status;
+        for (size_t key = layer->count; key-- > 0;) {
+            if (++choice[key] < layer->items[key]->count)
+                break;
+            choice[key] = 0;
+        }
+    }
+    return WS_OK;
+}
+
+/* Blocks. */
+
+static enum ws_status expand(struct expansion *expansion, const struct ws_block *block,
+                             const struct layer *inherited, const struct overlay *above);
+
+/* A block without entries: below its own settings lies the preset it starts from, if any. */
+static enum ws_status expand_leaf(struct expansion *expansion, const struct ws_block *block,
+                                  struct layer *layer, const struct overlay *above)
+{
+    const struct ws_assignment *base = layer_find(layer, WS_ASSIGN_BASE);
+    if (above == NULL)
+        expansion->origin = block;
+    layer_drop(layer, WS_ASSIGN_BASE);
+    if (base != NULL) {
+        struct overlay overlay = {layer, above};
+        for (size_t i = 0; i < base->count; i++) {
+            enum ws_status status =
+                expand(expansion, base->bases[i], &(struct layer){.count = 0}, &overlay);
+            if (status != WS_OK)
+                return status;
+        }
+        return WS_OK;
+    }
+    for (; above != NULL; above = above->next) {
+        for (size_t i = 0; i < above->layer->count; i++)
+            layer_set(layer, above->layer->items[i]);
+    }
+    for (const struct ws_assignment *item = expansion->overrides; item != NULL; item = item->next)
+        layer_set(layer, item);
+    return sweep(expansion, layer);
+}
+
+static enum ws_status expand(struct expansion *expansion, const struct ws_block *block,
+                             const struct layer *inherited, const struct overlay *above)
+{
+    struct layer layer = *inherited;
+    for (const struct ws_assignment *item = block->assignments; item != NULL; item = item->next)
+        layer_set(&layer, item);
+    if (block->entries == NULL)
+        return expand_leaf(expansion, block, &layer, above);
+    for (const struct ws_block *entry = block->entries; entry != NULL; entry = entry->next) {
+        enum ws_status status = expand(expansion, entry, &layer, above);
+        if (status != WS_OK)
+            return status;
+    }
+    return WS_OK;
+}
+
+enum ws_status ws_block_expand(struct ws_config *config, const struct ws_block *block,
+                               const struct ws_assignment *overrides, struct ws_error *error)
+{
+    struct expansion expansion = {
+        .config = config, .overrides = overrides, .origin = block, .error = error};
+    return expand(&expansion, block, &(struct layer){.count = 0}, NULL);
+}

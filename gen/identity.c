@@ -1,0 +1,53 @@
+#include <sha2.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gen/setting.h"
+#include "gen/wavesmith.h"
+#include "gen/words.h"
+
+const char *ws_version(void)
+{
+    return WS_VERSION;
+}
+
+void ws_spec_canonical(const struct ws_spec *spec, char text[WS_CANONICAL_SIZE])
+{
+    snprintf(text, WS_CANONICAL_SIZE, "generator=%s\n", ws_version());
+    for (int i = 0; i < WS_SETTING_COUNT; i++) {
+        char value[WS_SETTING_TEXT_SIZE];
+        if (i == WS_FIELD_head_dim)
+            continue; /* head_dim_qk and head_dim_v say it */
+        ws_setting_text(spec, i, value);
+        ws_append(text, WS_CANONICAL_SIZE, "%s=%s\n", ws_setting_at(i).name, value);
+    }
+}
+
+void ws_spec_id(const struct ws_spec *spec, char id[WS_ID_SIZE])
+{
+    char text[WS_CANONICAL_SIZE];
+    ws_spec_canonical(spec, text);
+    SHA256Data((const uint8_t *)text, strlen(text), id);
+}
+
+void ws_spec_symbol(const struct ws_spec *spec, char symbol[WS_SYMBOL_SIZE])
+{
+    static const int readable[] = {WS_FIELD_kernel, WS_FIELD_arch, WS_FIELD_dtype};
+    symbol[0] = '\0';
+    for (size_t i = 0; i < sizeof readable / sizeof *readable; i++) {
+        char value[WS_SETTING_TEXT_SIZE];
+        ws_setting_text(spec, readable[i], value);
+        ws_append(symbol, WS_SYMBOL_SIZE, "%s_", value);
+    }
+    ws_append(symbol, WS_SYMBOL_SIZE, "d%d", spec->head_dim_qk);
+    if (spec->head_dim_v != spec->head_dim_qk)
+        ws_append(symbol, WS_SYMBOL_SIZE, "x%d", spec->head_dim_v);
+    if (spec->mask == WS_MASK_CAUSAL)
+        ws_append(symbol, WS_SYMBOL_SIZE, "_causal_%s",
+                  spec->align == WS_ALIGN_TOP_LEFT ? "top_left" : "bottom_right");
+    if (spec->lse)
+        ws_append(symbol, WS_SYMBOL_SIZE, "_lse");
+    char id[WS_ID_SIZE];
+    ws_spec_id(spec, id);
+    ws_append(symbol, WS_SYMBOL_SIZE, "_%.16s", id);
+}

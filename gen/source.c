@@ -1,0 +1,226 @@
+#include "gen/source.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen/words.h"
+
+struct ws_arena_chunk {
+    struct ws_arena_chunk *next;
+    size_t used, size;
+    max_align_t bytes[];
+};
+
+enum { CHUNK_SIZE = 16384 };
+
+void *ws_arena_alloc(struct ws_arena *arena, size_t size)
+{
+    struct ws_arena_chunk *chunk = arena->chunks;
+    size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+    if (chunk == NULL || chunk->size - chunk->used < size) {
+        size_t room = size > CHUNK_SIZE ? size : CHUNK_SIZE;
+        chunk = calloc(1, sizeof *chunk + room);
+        if (chunk == NULL)
+            return NULL;
+        *chunk = (struct ws_arena_chunk){.next = arena->chunks, .size = room};
+        arena->chunks = chunk;
+    }
+    void *memory = (char *)chunk->bytes + chunk->used;
+    chunk->used += size;
+    return memory;
+}
+
+char *ws_arena_copy(struct ws_arena *arena, const char *text, size_t length)
+{
+    char *copy = ws_arena_alloc(arena, length + 1);
+    if (copy != NULL)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+void ws_arena_free(struct ws_arena *arena)
+{
+    while (arena->chunks != NULL) {
+        struct ws_arena_chunk *next = arena->chunks->next;
+        free(arena->chunks);
+        arena->chunks = next;
+    }
+}
+
+/* The length of the well-formed UTF-8 character at p (Unicode 15, table 3-7), or 0. */
+static size_t utf8_length(const unsigned char *p, size_t left)
+{
+    static const struct {
+        unsigned char first, last, second_first, second_last, length;
+    } forms[] = {
+        {0x00, 0x7F, 0x80, 0xBF, 1}, {0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
+        {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3},
+        {0xF0, 0xF0, 0x90, 0xBF, 4}, {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (p[0] < forms[i].first || p[0] > forms[i].last)
+            continue;
+        if (forms[i].length > left)
+            return 0;
+        if (forms[i].length > 1 && (p[1] < forms[i].second_first || p[1] > forms[i].second_last))
+            return 0;
+        for (size_t k = 2; k < forms[i].length; k++) {
+            if ((p[k] & 0xC0) != 0x80)
+                return 0;
+        }
+        return forms[i].length;
+    }
+    return 0;
+}
+
+static enum ws_status check_text(const struct ws_source *source, struct ws_error *error)
+{
+    const unsigned char *text = (const unsigned char *)source->text;
+    for (size_t i = 0, length; i < source->size; i += length) {
+        length = utf8_length(text + i, source->size - i);
+        bool is_control = text[i] < ' ' && strchr("\t\n\r", text[i]) == NULL;
+        if (length == 0 || text[i] == 0 || text[i] == 0x7F || is_control)
+            return ws_source_fail(
+                error, WS_ERROR_CONFIG, source, (struct ws_span){i, i + 1},
+                "byte 0x%02x is %s; a config is UTF-8 text without control characters", text[i],
+                length == 0 ? "not valid UTF-8" : "a control character");
+    }
+    return WS_OK;
+}
+
+enum ws_status ws_source_init(struct ws_source *source, struct ws_arena *arena, const char *path,
+                              const char *text, size_t size, struct ws_error *error)
+{
+    if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
+        text += 3;
+        size -= 3;
+    }
+    if (size > WS_SOURCE_SIZE_MAX)
+        return ws_fail_at(error, WS_ERROR_CONFIG, path, 0, 0,
+                          "larger than %d bytes; a config has at most that",
+                          (int)WS_SOURCE_SIZE_MAX);
+    source->size = size;
+    source->path = ws_arena_copy(arena, path, strlen(path));
+    source->text = ws_arena_copy(arena, text, size);
+    if (source->path == NULL || source->text == NULL)
+        return ws_fail(error, WS_ERROR_MEMORY, "no memory for %zu bytes of config", size);
+    return check_text(source, error);
+}
+
+enum ws_status ws_source_read(struct ws_source *source, struct ws_arena *arena, const char *path,
+                              struct ws_error *error)
+{
+    const size_t room = WS_SOURCE_SIZE_MAX + 4; /* more than the limit, with a byte order mark */
+    char *text = malloc(room);
+    FILE *file = text == NULL ? NULL : fopen(path, "rbe");
+    size_t size = file == NULL ? 0 : fread(text, 1, room, file);
+    enum ws_status status;
+    if (text == NULL)
+        status = ws_fail(error, WS_ERROR_MEMORY, "no memory for %zu bytes of config", room);
+    else if (file == NULL || ferror(file))
+        status = ws_fail_at(error, WS_ERROR_IO, path, 0, 0,
+                            "cannot read it: %s; give a readable config file", strerror(errno));
+    else
+        status = ws_source_init(source, arena, path, text, size, error);
+    if (file != NULL)
+        fclose(file);
+    free(text);
+    return status;
+}
+
+static bool continues_character(char c)
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* The byte after the line that `begin` is in, its line break included. */
+static size_t line_end(const struct ws_source *source, size_t begin)
+{
+    size_t end = begin + strcspn(source->text + begin, "\r\n");
+    end += source->text[end] == '\r' && source->text[end + 1] == '\n';
+    return end < source->size ? end + 1 : source->size;
+}
+
+static size_t line_begin(const struct ws_source *source, size_t offset, int *line)
+{
+    size_t begin = 0;
+    *line = 1;
+    for (size_t end = line_end(source, 0); end <= offset && end < source->size;
+         end = line_end(source, begin)) {
+        begin = end;
+        ++*line;
+    }
+    return begin;
+}
+
+void ws_source_position(const struct ws_source *source, size_t offset, int *line, int *column)
+{
+    *column = 1;
+    for (size_t i = line_begin(source, offset, line); i < offset && i < source->size; i++)
+        *column += !continues_character(source->text[i + 1]);
+}
+
+size_t ws_source_offset(const struct ws_source *source, int line, int column)
+{
+    size_t offset = 0;
+    for (; line > 1 && line_end(source, offset) < source->size; line--)
+        offset = line_end(source, offset);
+    for (; column > 1 && offset < source->size && strchr("\r\n", source->text[offset]) == NULL;
+         column--) {
+        do
+            offset++;
+        while (continues_character(source->text[offset]));
+    }
+    return offset;
+}
+
+enum { EXCERPT_COLUMNS = 90, EXCERPT_BEFORE = 60 };
+
+/* Appends a window of the line around the span, and a caret line below it. */
+static void append_excerpt(char *message, size_t size, const struct ws_source *source,
+                           struct ws_span span)
+{
+    int line, column, shown = 0, skip = 0;
+    ws_source_position(source, span.begin, &line, &column);
+    if (column > EXCERPT_COLUMNS)
+        skip = column - EXCERPT_BEFORE;
+    size_t from = ws_source_offset(source, line, skip + 1), to = from;
+    while (to < source->size && strchr("\r\n", source->text[to]) == NULL && shown < EXCERPT_COLUMNS)
+        shown += !continues_character(source->text[++to]);
+
+    const char *dots = skip > 0 ? "..." : "";
+    ws_append(message, size, "\n%5d | %s", line, dots);
+    for (size_t i = from, length; i < to; i += length) {
+        const unsigned char *p = (const unsigned char *)source->text + i;
+        length = utf8_length(p, to - i);
+        bool is_printable = length > 0 && *p >= ' ' && *p != 0x7F && !(*p == 0xC2 && p[1] < 0xA0);
+        length = length > 0 ? length : 1;
+        if (is_printable)
+            ws_append(message, size, "%.*s", (int)length, source->text + i);
+        else
+            ws_append(message, size, "%c", *p == '\t' ? ' ' : '?');
+    }
+    ws_append(message, size, "\n      | %s%*s^", skip > 0 ? "   " : "", column - skip - 1, "");
+    for (size_t i = span.begin + 1; i < span.end && i < to; i++) {
+        if (!continues_character(source->text[i]))
+            ws_append(message, size, "~");
+    }
+}
+
+enum ws_status ws_source_fail(struct ws_error *error, enum ws_status code,
+                              const struct ws_source *source, struct ws_span span,
+                              const char *format, ...)
+{
+    char message[WS_ERROR_MESSAGE_SIZE];
+    int line, column;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    ws_source_position(source, span.begin, &line, &column);
+    append_excerpt(message, sizeof message, source, span);
+    return ws_fail_at(error, code, source->path, line, column, "%s", message);
+}
