@@ -1,4 +1,3 @@
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,46 +97,21 @@ const struct ws_object *ws_module_object(const struct ws_module *module)
     return &module->object;
 }
 
-/* Finds the kernel of `name`, or the only one. */
-static enum ws_status choose(struct ws_kernel **kernel, struct ws_module *module, const char *name,
-                             struct ws_error *error)
-{
-    char list[512] = "";
-    size_t length = 0;
-    size_t count = module->object.kernel_count;
-    for (size_t i = 0; i < count; i++) {
-        const char *found = module->kernels[i].info->name;
-        if (name == NULL ? count == 1 : strcmp(found, name) == 0) {
-            *kernel = &module->kernels[i];
-            return WS_OK;
-        }
-        if (length < sizeof list)
-            length += (size_t)snprintf(list + length, sizeof list - length, "%s%s",
-                                       i > 0 ? ", " : "", found);
-    }
-    if (count == 0)
-        return ws_fail(error, WS_ERROR_OBJECT, "the code object has no kernels");
-    if (name == NULL)
-        return ws_fail(error, WS_ERROR_ARGUMENT, "the code object has %zu kernels, name one of %s",
-                       count, list);
-    return ws_fail(error, WS_ERROR_ARGUMENT, "no kernel %s in the code object, which has %s", name,
-                   list);
-}
-
 enum ws_status ws_module_kernel(struct ws_kernel **kernel, struct ws_module *module,
                                 const char *name, const struct ws_arg_table *table,
                                 struct ws_error *error)
 {
-    struct ws_kernel *found = NULL;
+    const struct ws_object_kernel *info = NULL;
     *kernel = NULL;
-    enum ws_status status = choose(&found, module, name, error);
-    if (found == NULL)
+    enum ws_status status = ws_object_choose(&module->object, name, &info, error);
+    if (info == NULL)
         return status;
+    struct ws_kernel *found = &module->kernels[info - module->object.kernels];
     if (table != NULL)
-        status = ws_arg_table_check(table, found->info, error);
+        status = ws_arg_table_check(table, info, error);
     if (status == WS_OK && found->function == NULL)
         status = WS_HIP_CALL(module->device->driver, error, hipModuleGetFunction, &found->function,
-                             module->handle, found->info->name);
+                             module->handle, info->name);
     if (status == WS_OK)
         *kernel = found;
     return status;

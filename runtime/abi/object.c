@@ -352,3 +352,24 @@ const struct ws_object_kernel *ws_object_find(const struct ws_object *object, co
     }
     return NULL;
 }
+
+enum ws_status ws_object_choose(const struct ws_object *object, const char *name,
+                                const struct ws_object_kernel **kernel, struct ws_error *error)
+{
+    char list[512] = "";
+    size_t length = 0;
+    size_t count = object->kernel_count;
+    *kernel = name != NULL ? ws_object_find(object, name) : count == 1 ? object->kernels : NULL;
+    if (*kernel != NULL)
+        return WS_OK;
+    for (size_t i = 0; i < count && length < sizeof list; i++)
+        length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i > 0 ? ", " : "",
+                                   object->kernels[i].name);
+    if (count == 0)
+        return ws_fail(error, WS_ERROR_OBJECT, "the code object has no kernels");
+    if (name == NULL)
+        return ws_fail(error, WS_ERROR_ARGUMENT, "the code object has %zu kernels, name one of %s",
+                       count, list);
+    return ws_fail(error, WS_ERROR_ARGUMENT, "no kernel %s in the code object, which has %s", name,
+                   list);
+}

@@ -63,6 +63,11 @@ WS_API void ws_object_free(struct ws_object *object);
 WS_API const struct ws_object_kernel *ws_object_find(const struct ws_object *object,
                                                      const char *name);
 
+/* The kernel of a name, or, with NULL, the only one there is. WS_ERROR_ARGUMENT lists the names. */
+WS_API enum ws_status ws_object_choose(const struct ws_object *object, const char *name,
+                                       const struct ws_object_kernel **kernel,
+                                       struct ws_error *error);
+
 #ifdef __cplusplus
 }
 #endif
