@@ -20,4 +20,9 @@ struct ws_kernel_definition {
 /* The row of a kind. */
 const struct ws_kernel_definition *ws_kernel_definition(enum ws_kernel_kind kind);
 
+/* ws_emit with a deliberate defect. */
+enum ws_status ws_emit_mutant(const struct ws_spec *spec, enum ws_mutant mutant,
+                              struct LLVMOpaqueContext *context, struct LLVMOpaqueModule **module,
+                              struct ws_kernel_shape *shape, struct ws_error *error);
+
 #endif

@@ -1,0 +1,189 @@
+#include "gen/fmha_fwd.h"
+
+#include <math.h>
+
+#include "ir/target.h"
+#include "ir/wave.h"
+
+static void load_queries(struct ws_fwd *f)
+{
+    struct ws_builder *b = &f->b;
+    const double log2_e = 1.4426950408889634;
+    const double move_log2 = 8; /* P stays below 2^8, far from the end of f16 */
+    bool is_scaled = f->spec->lever[WS_LEVER_q_scale] == WS_Q_SCALE_PRE;
+    struct ws_value *scale = ws_kernel_arg(b, WS_FWD_ARG_scale);
+    struct ws_value *scale_log2 = ws_fmul(b, scale, ws_f32(b, log2_e));
+    f->to_log2 = is_scaled ? NULL : scale_log2;
+    f->move = ws_f32(b, move_log2);
+    if (!is_scaled)
+        f->move = ws_fmul(b, f->move, ws_reciprocal(b, scale_log2));
+    f->to_natural = is_scaled ? ws_f32(b, 1 / log2_e) : scale;
+
+    struct ws_view view = {.base = ws_fwd_address(f, WS_FWD_ARG_q, WS_FWD_ARG_q_batch_stride,
+                                                  f->head_q, f->first_row, WS_FWD_ELEMENT_BYTES),
+                           .alignment = f->spec->alignment};
+    struct ws_value *stride =
+        ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_q_token_stride, WS_FWD_ELEMENT_BYTES));
+    struct ws_value *last = ws_sub(b, ws_sub(b, f->seqlen_q, f->first_row), ws_i32(b, 1));
+    for (int q = 0; q < f->rows; q++) {
+        /* Rows past the end read the last one; they are not stored. */
+        struct ws_value *row = ws_smin(b, ws_fwd_lane_row(f, q), last);
+        struct ws_value *offset = ws_mul(b, row, stride);
+        for (int c = 0; c < f->chunks; c++) {
+            struct ws_value *x = ws_load(b, &view, offset, NULL,
+                                         c * WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES, WS_FWD_ATOM / 2);
+            f->query[q][c] = is_scaled ? ws_packed_scale(b, f->atom->element, x, scale_log2) : x;
+        }
+    }
+}
+
+/* Where the keys of the wave end: `full` keys, a multiple of the block, are visible to all its
+ * rows, and past `end` none is visible to any. */
+static void find_bounds(struct ws_fwd *f, struct ws_value **full, struct ws_value **end)
+{
+    struct ws_builder *b = &f->b;
+    const uint32_t block = (uint32_t)(f->keys * WS_FWD_ATOM), rows = (uint32_t)(f->rows * WS_FWD_ATOM);
+    bool is_causal = f->spec->mask == WS_MASK_CAUSAL;
+    struct ws_value *last = ws_sub(b, f->seqlen_k, ws_i32(b, 1));
+    struct ws_value *visible = f->seqlen_k;
+    *end = f->seqlen_k;
+    struct ws_value *diagonal = NULL; /* row i sees the keys up to i + diagonal */
+    if (is_causal) {
+        bool is_bottom = f->spec->align == WS_ALIGN_BOTTOM_RIGHT;
+        struct ws_value *seqlen_k = ws_kernel_arg(b, WS_FWD_ARG_seqlen_k);
+        diagonal = is_bottom ? ws_sub(b, seqlen_k, f->seqlen_q) : ws_i32(b, 0);
+        if (ws_is_mutant(f->mutant, mask_off_by_one))
+            diagonal = ws_add(b, diagonal, ws_i32(b, 1));
+        struct ws_value *first = ws_add(b, f->first_row, diagonal);
+        visible = ws_smin(b, visible, ws_add(b, first, ws_i32(b, 1)));
+        struct ws_value *past = ws_smin(b, ws_add(b, f->first_row, ws_i32(b, rows)), f->seqlen_q);
+        if (f->spec->lever[WS_LEVER_causal_early_exit])
+            *end = ws_smin(b, *end, ws_add(b, past, diagonal));
+    }
+    *full = ws_and(b, ws_smax(b, visible, ws_i32(b, 0)), ws_i32(b, ~(block - 1)));
+    for (int q = 0; q < f->rows; q++) {
+        f->limit[q] = ws_is_mutant(f->mutant, tail_unmasked) ? ws_i32(b, INT32_MAX) : last;
+        if (is_causal) {
+            struct ws_value *row = ws_add(b, f->first_row, ws_fwd_lane_row(f, q));
+            f->limit[q] = ws_smin(b, f->limit[q], ws_add(b, row, diagonal));
+        }
+    }
+}
+
+int ws_fwd_carried_row(struct ws_fwd *f, int row, struct ws_value **carried[])
+{
+    struct ws_fwd_row *state = &f->row[row];
+    int count = 0;
+    for (int t = 0; t < f->head_tiles; t++)
+        carried[count++] = &state->output[t];
+    carried[count++] = &state->negative_max;
+    carried[count++] = &state->threshold;
+    carried[count++] = &state->sum;
+    return count;
+}
+
+static void start_rows(struct ws_fwd *f)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *zeros = ws_splat(b, ws_f32(b, 0), f->atom->c_elements);
+    for (int q = 0; q < f->rows; q++) {
+        f->row[q] = (struct ws_fwd_row){.negative_max = zeros,
+                                        .threshold = ws_f32(b, -INFINITY),
+                                        .sum = ws_f32(b, 0)};
+        for (int t = 0; t < f->head_tiles; t++)
+            f->row[q].output[t] = zeros;
+    }
+    struct ws_value *first_key = ws_i32(b, 0);
+    f->k_base = ws_fwd_address(f, WS_FWD_ARG_k, WS_FWD_ARG_k_batch_stride, f->head_k, first_key,
+                               WS_FWD_ELEMENT_BYTES);
+    f->v_base = ws_fwd_address(f, WS_FWD_ARG_v, WS_FWD_ARG_v_batch_stride, f->head_k, first_key,
+                               WS_FWD_ELEMENT_BYTES);
+}
+
+static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
+{
+    struct ws_builder *b = &f->b;
+    ws_fwd_scores scores;
+    struct ws_value *p[WS_FWD_ROWS_MAX];
+    ws_fwd_score(f, block, scores);
+    ws_fwd_rescale(f, scores);
+    for (int k = 0; k < f->keys; k++) {
+        struct ws_value *v[WS_FWD_CHUNKS_MAX];
+        ws_fwd_values(f, block, k, v);
+        for (int q = 0; q < f->rows; q++)
+            p[q] = ws_fwd_probability(f, q, scores[q][k]);
+        for (int t = 0; t < f->head_tiles; t++) {
+            for (int q = 0; q < f->rows; q++) {
+                struct ws_value **o = &f->row[q].output[t];
+                *o = ws_multiply_atom(b, f->atom, v[t], p[q], *o);
+            }
+        }
+    }
+}
+
+static void loop_over_keys(struct ws_fwd *f, struct ws_value *begin, struct ws_value *end,
+                           bool is_masked)
+{
+    struct ws_builder *b = &f->b;
+    const uint32_t step = (uint32_t)(f->keys * WS_FWD_ATOM);
+    struct ws_value **carried[WS_FWD_CARRIED_MAX];
+    int count = 0;
+    for (int q = 0; q < f->rows; q++)
+        count += ws_fwd_carried_row(f, q, carried + count);
+    carried[count++] = &f->k_base;
+    carried[count++] = &f->v_base;
+
+    struct ws_loop loop;
+    struct ws_fwd_block block = {.key = ws_loop_begin(b, &loop, begin, end, step, carried, count)};
+    if (is_masked)
+        block.last = ws_sub(b, ws_sub(b, f->seqlen_k, ws_i32(b, 1)), block.key);
+    process_block(f, &block);
+    struct ws_value *k_stride = ws_fwd_stride(f, WS_FWD_ARG_k_token_stride, WS_FWD_ELEMENT_BYTES);
+    struct ws_value *v_stride = ws_fwd_stride(f, WS_FWD_ARG_v_token_stride, WS_FWD_ELEMENT_BYTES);
+    f->k_base = ws_advance(b, f->k_base, ws_mul(b, k_stride, ws_i64(b, step)));
+    f->v_base = ws_advance(b, f->v_base, ws_mul(b, v_stride, ws_i64(b, step)));
+    ws_loop_end(b, &loop);
+}
+
+static void emit_body(struct ws_fwd *f)
+{
+    struct ws_value *full, *end;
+    ws_fwd_place(f);
+    load_queries(f);
+    find_bounds(f, &full, &end);
+    start_rows(f);
+    loop_over_keys(f, ws_i32(&f->b, 0), full, false);
+    loop_over_keys(f, full, end, true);
+    ws_fwd_store(f);
+}
+
+enum ws_status ws_fmha_fwd_emit(const struct ws_spec *spec, enum ws_mutant mutant,
+                                struct LLVMOpaqueModule *module, struct ws_kernel_shape *shape,
+                                struct ws_error *error)
+{
+    (void)error;
+    const struct ws_target *target = ws_target_find(spec->arch);
+    const enum ws_element element = spec->dtype == WS_F16 ? WS_ELEMENT_F16 : WS_ELEMENT_BF16;
+    int work_items = spec->lever[WS_LEVER_num_waves] * target->wave_size;
+    struct ws_fwd f = {
+        .spec = spec,
+        .atom = ws_atom_find(target, element, WS_FWD_ATOM, WS_FWD_ATOM),
+        .mutant = mutant,
+        .rows = spec->lever[WS_LEVER_bm_tiles],
+        .keys = spec->lever[WS_LEVER_block_n] / WS_FWD_ATOM,
+        .chunks = spec->head_dim_qk / WS_FWD_ATOM,
+        .head_tiles = spec->head_dim_v / WS_FWD_ATOM,
+    };
+    ws_kernel_begin(&f.b, module, shape->symbol, ws_arg_table(WS_KERNEL_FMHA_FWD),
+                    &(struct ws_kernel_attributes){
+                        .target = target,
+                        .work_items = work_items,
+                        .waves_per_eu = spec->lever[WS_LEVER_waves_per_eu],
+                    });
+    emit_body(&f);
+    ws_kernel_end(&f.b);
+    shape->block[0] = (uint32_t)work_items;
+    shape->block[1] = shape->block[2] = 1;
+    shape->lds_bytes = 0;
+    return WS_OK;
+}

@@ -1,0 +1,136 @@
+/* The forward kernel's parts. One wave owns `rows` tiles of query rows and walks over the keys.
+ *
+ * Scores are computed transposed, S^T = K Q^T, and so is the result, O^T = V^T P^T: a lane holds one
+ * query of each row tile (the column of every accumulator), so that row statistics are scalars of
+ * the lane and its two halves hold different keys of the same query. */
+#ifndef WS_GEN_FMHA_FWD_H
+#define WS_GEN_FMHA_FWD_H
+
+#include "gen/kernel.h"
+#include "ir/builder.h"
+#include "ir/tile.h"
+
+/* Values of the enum levers, in the order of levers.def. */
+enum { WS_V_MODE_GATHER, WS_V_MODE_ROWS };
+enum { WS_ADDR_GLOBAL, WS_ADDR_BUFFER };
+enum { WS_RESCALE_EAGER, WS_RESCALE_LAZY_MAX };
+enum { WS_Q_SCALE_EXACT, WS_Q_SCALE_PRE };
+enum { WS_GRID_ORDER_PLAIN, WS_GRID_ORDER_LONGEST_FIRST };
+
+/* Places in the argument block. */
+enum ws_fwd_arg {
+#define ARG(name, type, meaning) WS_FWD_ARG_##name,
+#include "runtime/abi/fmha_fwd_args.def"
+#undef ARG
+};
+
+enum {
+    WS_FWD_ATOM = 16, /* rows, keys and head dims of one atom */
+    WS_FWD_HEAD_DIM_MAX = 128,
+    WS_FWD_ROWS_MAX = 4,
+    WS_FWD_KEYS_MAX = 4,
+    WS_FWD_CHUNKS_MAX = WS_FWD_HEAD_DIM_MAX / WS_FWD_ATOM,
+    WS_FWD_ELEMENT_BYTES = 2,
+};
+
+/* What the loops carry of one row tile. The running maximum m is in units of q.k and finite; it is
+ * stored negated and splatted, because the score products start from it. */
+struct ws_fwd_row {
+    struct ws_value *output[WS_FWD_CHUNKS_MAX]; /* O^T: head dim tiles x query */
+    struct ws_value *negative_max;              /* 8 times -m */
+    struct ws_value *threshold; /* a score above m + this moves m; -inf: no key was visible yet */
+    struct ws_value *sum;       /* of P, over the keys of this half of the wave */
+};
+
+/* The keys of one iteration. */
+struct ws_fwd_block {
+    struct ws_value *key;  /* the first one */
+    struct ws_value *last; /* past the key, the last that exists; NULL: all exist and are visible */
+};
+
+struct ws_fwd {
+    struct ws_builder b;
+    const struct ws_spec *spec;
+    const struct ws_atom *atom;
+    enum ws_mutant mutant;
+    int rows, keys;         /* row tiles of a wave, key tiles of an iteration */
+    int chunks, head_tiles; /* head_dim_qk and head_dim_v in atoms */
+
+    /* The same in all lanes. */
+    struct ws_value *seqlen_q, *seqlen_k;
+    struct ws_value *batch, *head_q, *head_k;
+    struct ws_value *first_row;     /* of the wave */
+    struct ws_value *to_log2;       /* scores times this are log2 units; NULL: they are already */
+    struct ws_value *to_natural;    /* m times this is natural log */
+    struct ws_value *move;          /* how far above m a score may rise before m moves */
+    struct ws_value *k_stride, *v_stride; /* one key to the next, low 32 bits of the bytes */
+
+    /* Of each lane. */
+    struct ws_value *column;                   /* lane % 16: its query, or its row of an operand */
+    struct ws_value *half;                     /* lane / 16 */
+    struct ws_value *is_upper;                 /* half == 1 */
+    struct ws_value *limit[WS_FWD_ROWS_MAX];   /* the last visible key, perhaps negative */
+    struct ws_value *query[WS_FWD_ROWS_MAX][WS_FWD_CHUNKS_MAX];
+
+    /* Carried by the loops. */
+    struct ws_fwd_row row[WS_FWD_ROWS_MAX];
+    struct ws_value *k_base, *v_base; /* of the current block */
+};
+
+enum { WS_FWD_CARRIED_MAX = WS_FWD_ROWS_MAX * (WS_FWD_CHUNKS_MAX + 3) + 2 };
+
+/* check and emit of struct ws_kernel_definition. */
+enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *error);
+enum ws_status ws_fmha_fwd_emit(const struct ws_spec *spec, enum ws_mutant mutant,
+                                struct LLVMOpaqueModule *module, struct ws_kernel_shape *shape,
+                                struct ws_error *error);
+
+/* Query rows that one workgroup owns. */
+int ws_fwd_workgroup_rows(const struct ws_spec *spec);
+
+/* Where the wave is: decodes the grid, returns from the kernel where the wave has no rows. */
+void ws_fwd_place(struct ws_fwd *f);
+
+/* Address of a row of a tensor: the pointer argument plus batch, head and token offsets, whose
+ * strides are the three arguments from `strides` on. */
+struct ws_value *ws_fwd_address(struct ws_fwd *f, enum ws_fwd_arg pointer, enum ws_fwd_arg strides,
+                                struct ws_value *head, struct ws_value *token, int element_bytes);
+
+/* The argument in bytes of a token stride, 64-bit. */
+struct ws_value *ws_fwd_stride(struct ws_fwd *f, enum ws_fwd_arg stride, int element_bytes);
+
+/* Query row of the lane in row tile `row`, counted from the wave's first. */
+struct ws_value *ws_fwd_lane_row(struct ws_fwd *f, int row);
+
+/* The rows of K or V that a block reads: from `base` on, `stride` bytes apart. */
+struct ws_view ws_fwd_block_view(struct ws_fwd *f, const struct ws_fwd_block *block,
+                                 struct ws_value *base, struct ws_value *stride, int head_dim);
+
+/* Alignment of addresses that lie a multiple of `bytes` from the start of a row. */
+int ws_fwd_run_alignment(const struct ws_fwd *f, int bytes);
+
+/* Pointers to what one row tile carries. Returns how many there are. */
+int ws_fwd_carried_row(struct ws_fwd *f, int row, struct ws_value **carried[]);
+
+/* S^T of a block, masked if the block says so. */
+typedef struct ws_value *ws_fwd_scores[WS_FWD_ROWS_MAX][WS_FWD_KEYS_MAX];
+void ws_fwd_score(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores);
+
+/* Moves the maxima where the scores ask for it; on return scores are relative to them. */
+void ws_fwd_rescale(struct ws_fwd *f, ws_fwd_scores scores);
+
+/* P^T of one score tile as operand B; adds it to the row sum. */
+struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *scores);
+
+/* The key (of its tile) in slot 0..15 of operands P^T and V^T. */
+int ws_fwd_slot_key(const struct ws_fwd *f, int slot);
+
+/* V^T of key tile `tile` of a block as operands A, one for each head dim tile. Row r of tile t is
+ * head dim r * head_tiles + t, so that what a lane stores in the end is contiguous. */
+void ws_fwd_values(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
+                   struct ws_value *operand[WS_FWD_CHUNKS_MAX]);
+
+/* Normalises and stores O and LSE. */
+void ws_fwd_store(struct ws_fwd *f);
+
+#endif

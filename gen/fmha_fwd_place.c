@@ -1,0 +1,118 @@
+/* Where a wave works: the grid, addresses, rows. */
+#include "gen/fmha_fwd.h"
+#include "ir/wave.h"
+
+int ws_fwd_workgroup_rows(const struct ws_spec *spec)
+{
+    return spec->lever[WS_LEVER_num_waves] * spec->lever[WS_LEVER_bm_tiles] * WS_FWD_ATOM;
+}
+
+/* The flat grid is (batch, head, query tile), the last fastest; longest_first makes the query tile
+ * the slowest, and takes the last one first. */
+static struct ws_value *decode_grid(struct ws_fwd *f)
+{
+    struct ws_builder *b = &f->b;
+    const uint32_t rows = (uint32_t)ws_fwd_workgroup_rows(f->spec);
+    struct ws_value *heads = ws_kernel_arg(b, WS_FWD_ARG_heads_q);
+    struct ws_value *tiles =
+        ws_divide(b, ws_add(b, f->seqlen_q, ws_i32(b, rows - 1)), ws_i32(b, rows));
+    struct ws_value *workgroup = ws_workgroup(b), *sequence, *tile;
+    if (f->spec->lever[WS_LEVER_grid_order] == WS_GRID_ORDER_LONGEST_FIRST) {
+        struct ws_value *sequences = ws_mul(b, ws_kernel_arg(b, WS_FWD_ARG_batch), heads);
+        struct ws_value *turn = ws_divide(b, workgroup, sequences);
+        sequence = ws_sub(b, workgroup, ws_mul(b, turn, sequences));
+        tile = ws_sub(b, ws_sub(b, tiles, ws_i32(b, 1)), turn);
+    } else {
+        sequence = ws_divide(b, workgroup, tiles);
+        tile = ws_sub(b, workgroup, ws_mul(b, sequence, tiles));
+    }
+    f->batch = ws_divide(b, sequence, heads);
+    f->head_q = ws_sub(b, sequence, ws_mul(b, f->batch, heads));
+    return tile;
+}
+
+static void find_key_head(struct ws_fwd *f)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *heads_k = ws_kernel_arg(b, WS_FWD_ARG_heads_k);
+    /* heads_q is a multiple of heads_k, so this is head_q / (heads_q / heads_k). */
+    f->head_k = ws_divide(b, ws_mul(b, f->head_q, heads_k), ws_kernel_arg(b, WS_FWD_ARG_heads_q));
+    if (ws_is_mutant(f->mutant, kv_head))
+        f->head_k = ws_remainder(b, ws_add(b, f->head_k, ws_i32(b, 1)), heads_k);
+}
+
+void ws_fwd_place(struct ws_fwd *f)
+{
+    struct ws_builder *b = &f->b;
+    const int waves = f->spec->lever[WS_LEVER_num_waves];
+    struct ws_value *item = ws_work_item(b), *lane = item;
+    f->seqlen_q = ws_kernel_arg(b, WS_FWD_ARG_seqlen_q);
+    f->seqlen_k = ws_kernel_arg(b, WS_FWD_ARG_seqlen_k);
+    if (ws_is_mutant(f->mutant, last_key))
+        f->seqlen_k = ws_smax(b, ws_sub(b, f->seqlen_k, ws_i32(b, 1)), ws_i32(b, 0));
+    struct ws_value *tile = decode_grid(f);
+    find_key_head(f);
+    if (waves > 1) {
+        struct ws_value *wave = ws_first_lane(b, ws_shift_right(b, item, 5));
+        tile = ws_add(b, ws_mul(b, tile, ws_i32(b, (uint32_t)waves)), wave);
+        lane = ws_and(b, item, ws_i32(b, 31));
+    }
+    f->first_row = ws_mul(b, tile, ws_i32(b, (uint32_t)(f->rows * WS_FWD_ATOM)));
+    if (waves > 1)
+        ws_return_if(b, ws_compare(b, WS_SIGNED_LESS_EQUAL, f->seqlen_q, f->first_row));
+
+    f->column = ws_and(b, lane, ws_i32(b, WS_FWD_ATOM - 1));
+    f->half = ws_shift_right(b, lane, 4);
+    f->is_upper = ws_compare(b, WS_EQUAL, f->half, ws_i32(b, 1));
+    f->k_stride = ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_k_token_stride, WS_FWD_ELEMENT_BYTES));
+    f->v_stride = ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_v_token_stride, WS_FWD_ELEMENT_BYTES));
+}
+
+struct ws_value *ws_fwd_stride(struct ws_fwd *f, enum ws_fwd_arg stride, int element_bytes)
+{
+    return ws_mul(&f->b, ws_kernel_arg(&f->b, stride), ws_i64(&f->b, (uint64_t)element_bytes));
+}
+
+struct ws_value *ws_fwd_address(struct ws_fwd *f, enum ws_fwd_arg pointer, enum ws_fwd_arg strides,
+                                struct ws_value *head, struct ws_value *token, int element_bytes)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *place = ws_kernel_arg(b, pointer);
+    struct ws_value *index[] = {f->batch, head, token};
+    for (int i = 0; i < 3; i++) {
+        struct ws_value *stride = ws_fwd_stride(f, strides + (enum ws_fwd_arg)i, element_bytes);
+        place = ws_advance(b, place, ws_mul(b, ws_to_i64(b, index[i]), stride));
+    }
+    return place;
+}
+
+struct ws_value *ws_fwd_lane_row(struct ws_fwd *f, int row)
+{
+    return ws_add(&f->b, f->column, ws_i32(&f->b, (uint32_t)(row * WS_FWD_ATOM)));
+}
+
+struct ws_view ws_fwd_block_view(struct ws_fwd *f, const struct ws_fwd_block *block,
+                                 struct ws_value *base, struct ws_value *stride, int head_dim)
+{
+    struct ws_builder *b = &f->b;
+    bool is_buffer = f->spec->lever[WS_LEVER_addr] == WS_ADDR_BUFFER;
+    struct ws_view view = {
+        .addressing = is_buffer ? WS_ADDRESSING_BUFFER : WS_ADDRESSING_GLOBAL,
+        .base = base,
+        .alignment = f->spec->alignment,
+    };
+    if (is_buffer) {
+        struct ws_value *last = ws_i32(b, (uint32_t)(f->keys * WS_FWD_ATOM - 1));
+        if (block->last)
+            last = ws_smin(b, last, block->last);
+        view.extent = ws_add(b, ws_mul(b, last, stride),
+                             ws_i32(b, (uint32_t)(head_dim * WS_FWD_ELEMENT_BYTES)));
+    }
+    return view;
+}
+
+int ws_fwd_run_alignment(const struct ws_fwd *f, int bytes)
+{
+    int power = bytes & -bytes;
+    return power < f->spec->alignment ? power : f->spec->alignment;
+}

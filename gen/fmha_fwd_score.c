@@ -1,0 +1,142 @@
+/* Scores, running maxima and probabilities. */
+#include <math.h>
+
+#include "gen/fmha_fwd.h"
+#include "ir/wave.h"
+
+/* K of key tile `tile` as operands A, one for each chunk of the head dim. */
+static void load_keys(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
+                      struct ws_value *operand[WS_FWD_CHUNKS_MAX])
+{
+    struct ws_builder *b = &f->b;
+    struct ws_view view =
+        ws_fwd_block_view(f, block, f->k_base, f->k_stride, f->spec->head_dim_qk);
+    const uint32_t first = (uint32_t)(tile * WS_FWD_ATOM);
+    struct ws_value *lane_key = f->column, *tile_offset = NULL;
+    if (block->last)
+        lane_key = ws_smin(b, ws_add(b, lane_key, ws_i32(b, first)), block->last);
+    else if (tile > 0)
+        tile_offset = ws_mul(b, f->k_stride, ws_i32(b, first));
+    struct ws_value *offset = ws_mul(b, lane_key, f->k_stride);
+    for (int c = 0; c < f->chunks; c++)
+        operand[c] = ws_load(b, &view, offset, tile_offset, c * WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES,
+                             WS_FWD_ATOM / 2);
+}
+
+/* Hides the keys past each lane's limit. */
+static void mask(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
+                 struct ws_value *scores[WS_FWD_KEYS_MAX])
+{
+    struct ws_builder *b = &f->b;
+    const struct ws_atom *atom = f->atom;
+    const int half_step = atom->c(WS_FWD_ATOM, 0).row - atom->c(0, 0).row;
+    struct ws_value *lane_key = ws_mul(b, f->half, ws_i32(b, (uint32_t)half_step));
+    struct ws_value *limit = ws_sub(b, ws_sub(b, f->limit[row], block->key), lane_key);
+    for (int k = 0; k < f->keys; k++) {
+        for (int i = 0; i < atom->c_elements; i++) {
+            struct ws_value *key = ws_i32(b, (uint32_t)(k * WS_FWD_ATOM + atom->c(0, i).row));
+            struct ws_value *is_visible = ws_compare(b, WS_SIGNED_LESS_EQUAL, key, limit);
+            struct ws_value *score = ws_element(b, scores[k], i);
+            score = ws_select(b, is_visible, score, ws_f32(b, -INFINITY));
+            scores[k] = ws_set_element(b, scores[k], i, score);
+        }
+    }
+}
+
+void ws_fwd_score(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores)
+{
+    struct ws_value *keys[WS_FWD_KEYS_MAX][WS_FWD_CHUNKS_MAX];
+    for (int k = 0; k < f->keys; k++)
+        load_keys(f, block, k, keys[k]);
+    for (int c = 0; c < f->chunks; c++) {
+        for (int k = 0; k < f->keys; k++) {
+            for (int q = 0; q < f->rows; q++) {
+                struct ws_value *sum = c == 0 ? f->row[q].negative_max : scores[q][k];
+                scores[q][k] =
+                    ws_multiply_atom(&f->b, f->atom, keys[k][c], f->query[q][c], sum);
+            }
+        }
+    }
+    for (int q = 0; block->last && q < f->rows; q++)
+        mask(f, block, q, scores[q]);
+}
+
+/* Moves the maximum of one row up to the largest score of either half of the wave, where the lane
+ * has seen a key before; else to that score, whatever its sign. */
+static void move_maximum(struct ws_fwd *f, int row, struct ws_value *largest,
+                         struct ws_value *scores[WS_FWD_KEYS_MAX])
+{
+    struct ws_builder *b = &f->b;
+    struct ws_fwd_row *state = &f->row[row];
+    struct ws_value *zero = ws_f32(b, 0), *nothing = ws_f32(b, -INFINITY);
+    largest = ws_fmax(b, largest, ws_exchange_halves(b, largest));
+    struct ws_value *is_new = ws_fgreater(b, zero, state->threshold);
+    struct ws_value *has_key = ws_fgreater(b, largest, nothing);
+    struct ws_value *rise = ws_fmax(b, largest, ws_select(b, is_new, nothing, zero));
+    rise = ws_select(b, has_key, rise, zero);
+    struct ws_value *log2_rise = f->to_log2 ? ws_fmul(b, rise, f->to_log2) : rise;
+    /* A new row has nothing to scale, and its maximum may fall: no factor above 1. */
+    struct ws_value *factor =
+        ws_fmin(b, ws_exp2(b, ws_fneg(b, log2_rise)), ws_f32(b, 1));
+    if (ws_is_mutant(f->mutant, rescale_skipped))
+        factor = ws_f32(b, 1);
+    state->threshold = ws_select(b, has_key, f->move, state->threshold);
+    state->negative_max = ws_fsub(b, state->negative_max, rise);
+    state->sum = ws_fmul(b, state->sum, factor);
+    for (int t = 0; t < f->head_tiles; t++)
+        state->output[t] = ws_fmul(b, state->output[t], factor);
+    for (int k = 0; k < f->keys; k++)
+        scores[k] = ws_fsub(b, scores[k], rise);
+}
+
+void ws_fwd_rescale(struct ws_fwd *f, ws_fwd_scores scores)
+{
+    struct ws_builder *b = &f->b;
+    bool is_lazy = f->spec->lever[WS_LEVER_rescale] == WS_RESCALE_LAZY_MAX;
+    struct ws_value *largest[WS_FWD_ROWS_MAX], *must_move = NULL;
+    struct ws_value **carried[WS_FWD_CARRIED_MAX + WS_FWD_ROWS_MAX * WS_FWD_KEYS_MAX];
+    int count = 0;
+    for (int q = 0; q < f->rows; q++) {
+        largest[q] = ws_max_elements(b, scores[q], f->keys);
+        struct ws_value *rises = ws_fgreater(b, largest[q], f->row[q].threshold);
+        must_move = must_move ? ws_or(b, must_move, rises) : rises;
+        count += ws_fwd_carried_row(f, q, carried + count);
+        for (int k = 0; k < f->keys; k++)
+            carried[count++] = &scores[q][k];
+    }
+    struct ws_branch branch;
+    if (is_lazy)
+        ws_branch_begin(b, &branch, ws_any(b, must_move), true, carried, count);
+    for (int q = 0; q < f->rows; q++)
+        move_maximum(f, q, largest[q], scores[q]);
+    if (is_lazy)
+        ws_branch_end(b, &branch);
+}
+
+struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *scores)
+{
+    struct ws_builder *b = &f->b;
+    const enum ws_element element = f->atom->element;
+    const int pairs = f->atom->c_elements / 2;
+    struct ws_value *ones = ws_pair_of_ones(b, element);
+    struct ws_value *operand = ws_undefined_i32s(b, 2 * pairs);
+    struct ws_value *x = f->to_log2 ? ws_fmul(b, scores, f->to_log2) : scores;
+    for (int j = 0; j < pairs; j++) {
+        struct ws_value *p0 = ws_exp2(b, ws_element(b, x, 2 * j));
+        struct ws_value *p1 = ws_exp2(b, ws_element(b, x, 2 * j + 1));
+        struct ws_value *own = ws_pack_pair(b, element, p0, p1);
+        struct ws_value *other =
+            ws_is_mutant(f->mutant, exchange_omitted) ? own : ws_exchange_halves(b, own);
+        /* What is summed is what V is multiplied by, rounding included. */
+        f->row[row].sum = ws_dot2(b, element, own, ones, f->row[row].sum);
+        operand = ws_set_element(b, operand, j, ws_select(b, f->is_upper, other, own));
+        operand = ws_set_element(b, operand, pairs + j, ws_select(b, f->is_upper, own, other));
+    }
+    return operand;
+}
+
+int ws_fwd_slot_key(const struct ws_fwd *f, int slot)
+{
+    const int elements = f->atom->c_elements;
+    return f->atom->c(slot / elements * WS_FWD_ATOM, slot % elements).row;
+}

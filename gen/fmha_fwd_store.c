@@ -1,0 +1,75 @@
+/* The end of a row: O and LSE. */
+#include "gen/fmha_fwd.h"
+#include "ir/wave.h"
+
+/* A row without a visible key has sum 0: its O is 0, not 0/0. */
+static struct ws_value *inverse(struct ws_builder *b, struct ws_value *sum)
+{
+    struct ws_value *zero = ws_f32(b, 0);
+    struct ws_value *has_key = ws_fgreater(b, sum, zero);
+    return ws_select(b, has_key, ws_reciprocal(b, sum), zero);
+}
+
+/* Element i of tile t of a lane is head dim (row of i) * head_tiles + t, so the tiles' elements i
+ * lie side by side. */
+static void store_output(struct ws_fwd *f, int row, const struct ws_view *view,
+                         struct ws_value *lane_offset, struct ws_value *factor)
+{
+    struct ws_builder *b = &f->b;
+    const struct ws_atom *atom = f->atom;
+    const int run = f->head_tiles * WS_FWD_ELEMENT_BYTES;
+    for (int i = 0; i < atom->c_elements; i++) {
+        struct ws_value *run_of_f32 = NULL;
+        for (int t = 0; t < f->head_tiles; t++) {
+            struct ws_value *x = ws_element(b, f->row[row].output[t], i);
+            run_of_f32 = run_of_f32 ? ws_set_element(b, run_of_f32, t, x)
+                                    : ws_splat(b, x, f->head_tiles);
+        }
+        struct ws_value *packed = ws_pack(b, atom->element, ws_fmul(b, run_of_f32, factor));
+        ws_store(b, view, lane_offset, atom->c(0, i).row * run, packed);
+    }
+}
+
+static void store_lse(struct ws_fwd *f, int row, const struct ws_view *view,
+                      struct ws_value *lane_offset, struct ws_value *sum)
+{
+    struct ws_builder *b = &f->b;
+    const double ln_2 = 0.6931471805599453;
+    struct ws_value *max = ws_fneg(b, ws_element(b, f->row[row].negative_max, 0));
+    struct ws_value *log_sum = ws_fmul(b, ws_log2(b, sum), ws_f32(b, ln_2));
+    ws_store(b, view, lane_offset, 0, ws_fma(b, max, f->to_natural, log_sum));
+}
+
+void ws_fwd_store(struct ws_fwd *f)
+{
+    struct ws_builder *b = &f->b;
+    const int f32_bytes = 4;
+    struct ws_view output = {
+        .alignment = ws_fwd_run_alignment(f, f->head_tiles * WS_FWD_ELEMENT_BYTES)};
+    struct ws_view lse = {.alignment = f32_bytes};
+    output.base = ws_fwd_address(f, WS_FWD_ARG_o, WS_FWD_ARG_o_batch_stride, f->head_q,
+                                 f->first_row, WS_FWD_ELEMENT_BYTES);
+    lse.base = ws_fwd_address(f, WS_FWD_ARG_lse, WS_FWD_ARG_lse_batch_stride, f->head_q,
+                              f->first_row, f32_bytes);
+    struct ws_value *o_stride =
+        ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_o_token_stride, WS_FWD_ELEMENT_BYTES));
+    struct ws_value *lse_stride =
+        ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_lse_token_stride, f32_bytes));
+    const int half_step = f->atom->c(WS_FWD_ATOM, 0).row - f->atom->c(0, 0).row;
+    const uint32_t half_bytes = (uint32_t)(half_step * f->head_tiles * WS_FWD_ELEMENT_BYTES);
+    for (int q = 0; q < f->rows; q++) {
+        struct ws_value *row = ws_fwd_lane_row(f, q);
+        struct ws_value *sum = f->row[q].sum;
+        sum = ws_fadd(b, sum, ws_exchange_halves(b, sum));
+        struct ws_value *exists =
+            ws_compare(b, WS_SIGNED_LESS, ws_add(b, f->first_row, row), f->seqlen_q);
+        struct ws_branch branch;
+        ws_branch_begin(b, &branch, exists, false, NULL, 0);
+        struct ws_value *half_offset = ws_mul(b, f->half, ws_i32(b, half_bytes));
+        struct ws_value *offset = ws_add(b, ws_mul(b, row, o_stride), half_offset);
+        store_output(f, q, &output, offset, inverse(b, sum));
+        if (f->spec->lse)
+            store_lse(f, q, &lse, ws_mul(b, row, lse_stride), sum);
+        ws_branch_end(b, &branch);
+    }
+}

@@ -1,0 +1,18 @@
+#include "gen/kernel.h"
+
+#include <stddef.h>
+
+#include "gen/fmha_fwd.h"
+
+static const struct ws_kernel_definition definitions[] = {
+    {WS_KERNEL_FMHA_FWD, "fmha_fwd", ws_fmha_fwd_check, ws_fmha_fwd_emit},
+};
+
+const struct ws_kernel_definition *ws_kernel_definition(enum ws_kernel_kind kind)
+{
+    for (size_t i = 0; i < sizeof definitions / sizeof definitions[0]; i++) {
+        if (definitions[i].kind == kind)
+            return &definitions[i];
+    }
+    return NULL;
+}

@@ -1,0 +1,151 @@
+#include "ir/builder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ir/llvm.h"
+
+/* Kernel attributes that every kernel has: nothing implicit is read. */
+static const char *const nothing_implicit[] = {
+    "amdgpu-no-cluster-id-x",     "amdgpu-no-cluster-id-y",
+    "amdgpu-no-cluster-id-z",   "amdgpu-no-completion-action", "amdgpu-no-default-queue",
+    "amdgpu-no-dispatch-id",    "amdgpu-no-dispatch-ptr",     "amdgpu-no-flat-scratch-init",
+    "amdgpu-no-heap-ptr",       "amdgpu-no-hostcall-ptr",     "amdgpu-no-implicitarg-ptr",
+    "amdgpu-no-lds-kernel-id",  "amdgpu-no-multigrid-sync-arg", "amdgpu-no-queue-ptr",
+    "amdgpu-no-workgroup-id-y", "amdgpu-no-workgroup-id-z",   "amdgpu-no-workitem-id-y",
+    "amdgpu-no-workitem-id-z",
+};
+
+enum { ARGS_MAX = 64, OPERANDS_MAX = 8 };
+
+static void set_attribute(struct ws_builder *b, const char *name, const char *value)
+{
+    LLVMAttributeRef attribute = LLVMCreateStringAttribute(
+        b->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
+    LLVMAddAttributeAtIndex(b->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute);
+}
+
+static void set_enum_attribute(struct ws_builder *b, LLVMAttributeIndex index, const char *name)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(b->function, index, LLVMCreateEnumAttribute(b->context, kind, 0));
+}
+
+static void set_kernel_attributes(struct ws_builder *b,
+                                  const struct ws_kernel_attributes *attributes)
+{
+    char text[32];
+    set_enum_attribute(b, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind");
+    set_attribute(b, "target-cpu", attributes->target->name);
+    snprintf(text, sizeof text, "%d,%d", attributes->work_items, attributes->work_items);
+    set_attribute(b, "amdgpu-flat-work-group-size", text);
+    if (attributes->waves_per_eu > 0) {
+        snprintf(text, sizeof text, "%d", attributes->waves_per_eu);
+        set_attribute(b, "amdgpu-waves-per-eu", text);
+    }
+    set_attribute(b, "uniform-work-group-size", "true");
+    for (size_t i = 0; i < sizeof nothing_implicit / sizeof nothing_implicit[0]; i++)
+        set_attribute(b, nothing_implicit[i], "");
+}
+
+static LLVMTypeRef arg_type(struct ws_builder *b, enum ws_arg_type type)
+{
+    switch (type) {
+    case WS_ARG_PTR:
+        return b->global_pointer;
+    case WS_ARG_F32:
+        return b->f32;
+    case WS_ARG_I32:
+        return b->i32;
+    case WS_ARG_I64:
+        return b->i64;
+    }
+    return NULL;
+}
+
+static void set_types(struct ws_builder *b)
+{
+    b->i1 = LLVMInt1TypeInContext(b->context);
+    b->i16 = LLVMInt16TypeInContext(b->context);
+    b->i32 = LLVMInt32TypeInContext(b->context);
+    b->i64 = LLVMInt64TypeInContext(b->context);
+    b->f16 = LLVMHalfTypeInContext(b->context);
+    b->bf16 = LLVMBFloatTypeInContext(b->context);
+    b->f32 = LLVMFloatTypeInContext(b->context);
+    b->global_pointer = LLVMPointerTypeInContext(b->context, 1);
+}
+
+void ws_kernel_begin(struct ws_builder *b, struct LLVMOpaqueModule *module, const char *symbol,
+                     const struct ws_arg_table *args,
+                     const struct ws_kernel_attributes *attributes)
+{
+    LLVMTypeRef types[ARGS_MAX];
+    *b = (struct ws_builder){.context = LLVMGetModuleContext(module), .module = module};
+    b->llvm = LLVMCreateBuilderInContext(b->context);
+    set_types(b);
+    for (uint32_t i = 0; i < args->count; i++)
+        types[i] = arg_type(b, args->args[i].type);
+    LLVMTypeRef type =
+        LLVMFunctionType(LLVMVoidTypeInContext(b->context), types, args->count, false);
+    b->function = LLVMAddFunction(module, symbol, type);
+    LLVMSetFunctionCallConv(b->function, LLVMAMDGPUKERNELCallConv);
+    LLVMSetVisibility(b->function, LLVMProtectedVisibility);
+    set_kernel_attributes(b, attributes);
+    for (uint32_t i = 0; i < args->count; i++) {
+        const char *name = args->args[i].name;
+        LLVMSetValueName2(LLVMGetParam(b->function, i), name, strlen(name));
+        if (args->args[i].type == WS_ARG_PTR)
+            set_enum_attribute(b, i + 1, "noalias");
+    }
+    LLVMPositionBuilderAtEnd(b->llvm,
+                             LLVMAppendBasicBlockInContext(b->context, b->function, "entry"));
+}
+
+void ws_kernel_end(struct ws_builder *b)
+{
+    LLVMBuildRetVoid(b->llvm);
+    LLVMDisposeBuilder(b->llvm);
+    b->llvm = NULL;
+}
+
+struct ws_value *ws_kernel_arg(struct ws_builder *b, int index)
+{
+    return ws_wrap(LLVMGetParam(b->function, (unsigned)index));
+}
+
+struct ws_value *ws_intrinsic(struct ws_builder *b, const char *name,
+                              struct LLVMOpaqueType *const *overloads, int overload_count,
+                              struct ws_value *const *operands, int operand_count)
+{
+    LLVMTypeRef types[OPERANDS_MAX];
+    LLVMValueRef values[OPERANDS_MAX];
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    for (int i = 0; i < overload_count; i++)
+        types[i] = overloads[i];
+    for (int i = 0; i < operand_count; i++)
+        values[i] = ws_llvm(operands[i]);
+    LLVMValueRef function =
+        LLVMGetIntrinsicDeclaration(b->module, id, types, (size_t)overload_count);
+    LLVMTypeRef type = LLVMIntrinsicGetType(b->context, id, types, (size_t)overload_count);
+    return ws_wrap(LLVMBuildCall2(b->llvm, type, function, values, (unsigned)operand_count, ""));
+}
+
+static LLVMTypeRef packed_type(struct ws_builder *b, const struct ws_atom *atom, int elements)
+{
+    /* The bf16 form of the instruction takes its operands as integers. */
+    LLVMTypeRef type = atom->element == WS_ELEMENT_F16 ? b->f16 : b->i16;
+    return LLVMVectorType(type, (unsigned)elements);
+}
+
+struct ws_value *ws_multiply_atom(struct ws_builder *b, const struct ws_atom *atom,
+                                  struct ws_value *a, struct ws_value *bb, struct ws_value *c)
+{
+    LLVMTypeRef type = packed_type(b, atom, atom->a_elements);
+    LLVMTypeRef overloads[] = {LLVMTypeOf(ws_llvm(c)), type};
+    struct ws_value *operands[] = {
+        ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(a), type, "")),
+        ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(bb), type, "")),
+        c,
+    };
+    return ws_intrinsic(b, atom->intrinsic, overloads, 2, operands, 3);
+}

@@ -1,0 +1,161 @@
+/* A kernel under construction: a thin layer over LLVM's builder.
+ *
+ * Every function appends to the current block of `b` and returns the new value. Values are owned by
+ * the module. Operands of arithmetic have equal types; a scalar may stand where a vector of its
+ * type is the other operand, and is splatted. Integers are unsigned unless a name says otherwise.
+ * Nothing here is thread-safe for one LLVM context, and nothing is global. */
+#ifndef WS_IR_BUILDER_H
+#define WS_IR_BUILDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ir/atom.h"
+#include "ir/target.h"
+#include "runtime/abi/args.h"
+
+struct LLVMOpaqueBuilder;
+struct LLVMOpaqueContext;
+struct LLVMOpaqueModule;
+struct LLVMOpaqueType;
+struct LLVMOpaqueValue;
+
+struct ws_value; /* an SSA value */
+
+struct ws_builder {
+    struct LLVMOpaqueContext *context;
+    struct LLVMOpaqueModule *module;
+    struct LLVMOpaqueBuilder *llvm;
+    struct LLVMOpaqueValue *function;
+    struct LLVMOpaqueType *i1, *i16, *i32, *i64, *f16, *bf16, *f32, *global_pointer;
+};
+
+struct ws_kernel_attributes {
+    const struct ws_target *target;
+    int work_items;   /* of a workgroup, exactly */
+    int waves_per_eu; /* occupancy that the register allocator aims at; 0: LLVM decides */
+};
+
+/* A new module in the context, with triple and code object version. The data layout stays empty: it
+ * is the compiler's own. */
+struct LLVMOpaqueModule *ws_module_create(struct LLVMOpaqueContext *context, const char *name);
+void ws_module_dispose(struct LLVMOpaqueModule *module);
+
+/* The module as text, malloc'ed; NULL without memory. */
+char *ws_module_text(struct LLVMOpaqueModule *module);
+
+/* A context of one's own, for a module that nobody else sees. */
+struct LLVMOpaqueContext *ws_context_create(void);
+void ws_context_dispose(struct LLVMOpaqueContext *context);
+
+/* Starts a kernel that takes the argument block of `args`. End it with ws_kernel_end. */
+void ws_kernel_begin(struct ws_builder *b, struct LLVMOpaqueModule *module, const char *symbol,
+                     const struct ws_arg_table *args,
+                     const struct ws_kernel_attributes *attributes);
+
+/* Returns from the kernel and frees the builder. */
+void ws_kernel_end(struct ws_builder *b);
+
+/* The argument at a place of the block; pointers are global. */
+struct ws_value *ws_kernel_arg(struct ws_builder *b, int index);
+
+/* Constants. */
+struct ws_value *ws_i32(struct ws_builder *b, uint32_t value);
+struct ws_value *ws_i64(struct ws_builder *b, uint64_t value);
+struct ws_value *ws_f32(struct ws_builder *b, double value);
+struct ws_value *ws_undefined_i32s(struct ws_builder *b, int count);
+struct ws_value *ws_pair_of_ones(struct ws_builder *b, enum ws_element element);
+
+/* Integers. */
+struct ws_value *ws_add(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+struct ws_value *ws_sub(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+struct ws_value *ws_mul(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+struct ws_value *ws_divide(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+struct ws_value *ws_remainder(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+struct ws_value *ws_and(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+struct ws_value *ws_or(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+struct ws_value *ws_shift_left(struct ws_builder *b, struct ws_value *x, int bits);
+struct ws_value *ws_shift_right(struct ws_builder *b, struct ws_value *x, int bits);
+struct ws_value *ws_smin(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+struct ws_value *ws_smax(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+struct ws_value *ws_to_i32(struct ws_builder *b, struct ws_value *x); /* low half */
+struct ws_value *ws_to_i64(struct ws_builder *b, struct ws_value *x); /* zero-extended */
+
+/* f32, scalars and vectors. */
+struct ws_value *ws_fadd(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+struct ws_value *ws_fsub(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+struct ws_value *ws_fmul(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+struct ws_value *ws_fneg(struct ws_builder *b, struct ws_value *x);
+struct ws_value *ws_fma(struct ws_builder *b, struct ws_value *x, struct ws_value *y,
+                        struct ws_value *z);
+/* The larger one; operands are not NaN. */
+struct ws_value *ws_fmax(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+struct ws_value *ws_fmin(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+
+/* Comparisons and choice. Float comparisons are ordered. */
+enum ws_comparison { WS_EQUAL, WS_BELOW, WS_SIGNED_LESS, WS_SIGNED_LESS_EQUAL };
+struct ws_value *ws_compare(struct ws_builder *b, enum ws_comparison how, struct ws_value *x,
+                            struct ws_value *y);
+struct ws_value *ws_fgreater(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+struct ws_value *ws_select(struct ws_builder *b, struct ws_value *condition, struct ws_value *x,
+                           struct ws_value *y);
+
+/* Vectors. */
+struct ws_value *ws_splat(struct ws_builder *b, struct ws_value *x, int count);
+struct ws_value *ws_element(struct ws_builder *b, struct ws_value *vector, int index);
+struct ws_value *ws_set_element(struct ws_builder *b, struct ws_value *vector, int index,
+                                struct ws_value *x);
+struct ws_value *ws_concatenate(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+
+/* 16-bit data travels packed in i32 vectors. */
+struct ws_value *ws_as_f32(struct ws_builder *b, struct ws_value *x); /* the bits of an i32 */
+struct ws_value *ws_as_i32(struct ws_builder *b, struct ws_value *x); /* the bits of an f32 */
+/* f32 vector of even length, each element rounded to nearest, packed. */
+struct ws_value *ws_pack(struct ws_builder *b, enum ws_element element, struct ws_value *x);
+/* Each 16-bit element of a packed vector times an f32. */
+struct ws_value *ws_packed_scale(struct ws_builder *b, enum ws_element element,
+                                 struct ws_value *packed, struct ws_value *factor);
+
+/* The matrix atom on packed operands: A B + C. */
+struct ws_value *ws_multiply_atom(struct ws_builder *b, const struct ws_atom *atom,
+                                  struct ws_value *a, struct ws_value *bb, struct ws_value *c);
+
+/* Calls an intrinsic by name. overloads are the types it is overloaded on, in LLVM's order. */
+struct ws_value *ws_intrinsic(struct ws_builder *b, const char *name,
+                              struct LLVMOpaqueType *const *overloads, int overload_count,
+                              struct ws_value *const *operands, int operand_count);
+
+/* A loop that carries values. `carried` points to the variables; inside the loop they hold the
+ * values of the current turn, after it the last ones. The body runs for index = begin,
+ * begin + step, ... while index < end (signed), perhaps never. */
+enum { WS_CARRIED_MAX = 128 };
+struct ws_loop {
+    struct LLVMOpaqueValue *begin, *end, *index;
+    struct LLVMOpaqueBasicBlock *before, *body, *after;
+    struct ws_value **carried[WS_CARRIED_MAX];
+    struct LLVMOpaqueValue *initial[WS_CARRIED_MAX], *phi[WS_CARRIED_MAX];
+    int count;
+    uint32_t step;
+};
+/* Returns the index. */
+struct ws_value *ws_loop_begin(struct ws_builder *b, struct ws_loop *loop, struct ws_value *begin,
+                               struct ws_value *end, uint32_t step, struct ws_value **const *carried,
+                               int count);
+void ws_loop_end(struct ws_builder *b, struct ws_loop *loop);
+
+/* A block that runs where `condition` holds; after it the carried variables hold its values, or
+ * those from before where it did not run. A rare one is placed out of line. */
+struct ws_branch {
+    struct LLVMOpaqueBasicBlock *before, *after;
+    struct ws_value **carried[WS_CARRIED_MAX];
+    struct ws_value *initial[WS_CARRIED_MAX];
+    int count;
+};
+void ws_branch_begin(struct ws_builder *b, struct ws_branch *branch, struct ws_value *condition,
+                     bool rare, struct ws_value **const *carried, int count);
+void ws_branch_end(struct ws_builder *b, struct ws_branch *branch);
+
+/* Returns from the kernel where the condition holds. */
+void ws_return_if(struct ws_builder *b, struct ws_value *condition);
+
+#endif

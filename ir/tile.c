@@ -1,0 +1,90 @@
+#include "ir/tile.h"
+
+#include "ir/llvm.h"
+
+/* Word 3 of a raw buffer descriptor on gfx11: 32-bit untyped data, range checked in bytes. */
+enum { BUFFER_WORD3 = 0x31004000, BUFFER_HIGH_ADDRESS = 0xFFFF };
+
+enum { LOAD_DWORDS_MAX = 4 };
+
+struct ws_value *ws_advance(struct ws_builder *b, struct ws_value *base, struct ws_value *bytes)
+{
+    LLVMTypeRef byte = LLVMInt8TypeInContext(b->context);
+    LLVMValueRef offset = ws_llvm(bytes);
+    return ws_wrap(LLVMBuildGEP2(b->llvm, byte, ws_llvm(base), &offset, 1, ""));
+}
+
+static struct ws_value *address(struct ws_builder *b, const struct ws_view *view,
+                                struct ws_value *lane_offset, struct ws_value *scalar_offset,
+                                int constant)
+{
+    struct ws_value *offset =
+        scalar_offset ? ws_add(b, lane_offset, scalar_offset) : lane_offset;
+    struct ws_value *place = ws_advance(b, view->base, ws_to_i64(b, offset));
+    return constant ? ws_advance(b, place, ws_i64(b, (uint64_t)constant)) : place;
+}
+
+static struct ws_value *descriptor(struct ws_builder *b, const struct ws_view *view)
+{
+    struct ws_value *bits =
+        ws_wrap(LLVMBuildPtrToInt(b->llvm, ws_llvm(view->base), b->i64, ""));
+    struct ws_value *high = ws_to_i32(b, ws_shift_right(b, bits, 32));
+    struct ws_value *words = ws_undefined_i32s(b, 4);
+    words = ws_set_element(b, words, 0, ws_to_i32(b, bits));
+    words = ws_set_element(b, words, 1, ws_and(b, high, ws_i32(b, BUFFER_HIGH_ADDRESS)));
+    words = ws_set_element(b, words, 2, view->extent);
+    return ws_set_element(b, words, 3, ws_i32(b, BUFFER_WORD3));
+}
+
+static struct ws_value *load_type(struct ws_builder *b, const struct ws_view *view,
+                                  struct ws_value *lane_offset, struct ws_value *scalar_offset,
+                                  int constant, LLVMTypeRef type)
+{
+    if (view->addressing == WS_ADDRESSING_BUFFER) {
+        struct ws_value *operands[] = {
+            descriptor(b, view),
+            ws_add(b, lane_offset, ws_i32(b, (uint32_t)constant)),
+            scalar_offset ? scalar_offset : ws_i32(b, 0),
+            ws_i32(b, 0),
+        };
+        return ws_intrinsic(b, "llvm.amdgcn.raw.buffer.load", &type, 1, operands, 4);
+    }
+    LLVMValueRef load = LLVMBuildLoad2(
+        b->llvm, type, ws_llvm(address(b, view, lane_offset, scalar_offset, constant)), "");
+    LLVMSetAlignment(load, (unsigned)view->alignment);
+    return ws_wrap(load);
+}
+
+struct ws_value *ws_load(struct ws_builder *b, const struct ws_view *view,
+                         struct ws_value *lane_offset, struct ws_value *scalar_offset, int constant,
+                         int dwords)
+{
+    if (dwords > LOAD_DWORDS_MAX) {
+        int half = dwords / 2;
+        struct ws_value *low = ws_load(b, view, lane_offset, scalar_offset, constant, half);
+        struct ws_value *high = ws_load(b, view, lane_offset, scalar_offset,
+                                        constant + half * (int)sizeof(uint32_t), dwords - half);
+        return ws_concatenate(b, low, high);
+    }
+    LLVMTypeRef type = dwords == 1 ? b->i32 : LLVMVectorType(b->i32, (unsigned)dwords);
+    return load_type(b, view, lane_offset, scalar_offset, constant, type);
+}
+
+struct ws_value *ws_load_half(struct ws_builder *b, const struct ws_view *view,
+                              struct ws_value *lane_offset, struct ws_value *scalar_offset,
+                              int constant, struct ws_value *pair, bool high)
+{
+    LLVMTypeRef type = LLVMVectorType(b->i16, 2);
+    struct ws_value *half = load_type(b, view, lane_offset, scalar_offset, constant, b->i16);
+    struct ws_value *halves = ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(pair), type, ""));
+    halves = ws_set_element(b, halves, high, half);
+    return ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(halves), b->i32, ""));
+}
+
+void ws_store(struct ws_builder *b, const struct ws_view *view, struct ws_value *lane_offset,
+              int constant, struct ws_value *value)
+{
+    struct ws_value *place = address(b, view, lane_offset, NULL, constant);
+    LLVMSetAlignment(LLVMBuildStore(b->llvm, ws_llvm(value), ws_llvm(place)),
+                     (unsigned)view->alignment);
+}

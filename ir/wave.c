@@ -1,0 +1,120 @@
+#include "ir/wave.h"
+
+#include "ir/llvm.h"
+
+struct ws_value *ws_workgroup(struct ws_builder *b)
+{
+    return ws_intrinsic(b, "llvm.amdgcn.workgroup.id.x", NULL, 0, NULL, 0);
+}
+
+struct ws_value *ws_work_item(struct ws_builder *b)
+{
+    return ws_intrinsic(b, "llvm.amdgcn.workitem.id.x", NULL, 0, NULL, 0);
+}
+
+struct ws_value *ws_first_lane(struct ws_builder *b, struct ws_value *x)
+{
+    LLVMTypeRef type = LLVMTypeOf(ws_llvm(x));
+    return ws_intrinsic(b, "llvm.amdgcn.readfirstlane", &type, 1, &x, 1);
+}
+
+struct ws_value *ws_exchange_halves(struct ws_builder *b, struct ws_value *x)
+{
+    /* Lane i of one half reads lane i of the other: the selectors are the identity. */
+    const uint32_t low_lanes = 0x76543210, high_lanes = 0xFEDCBA98;
+    LLVMTypeRef type = LLVMTypeOf(ws_llvm(x));
+    LLVMValueRef yes = LLVMConstInt(b->i1, 1, false), no = LLVMConstInt(b->i1, 0, false);
+    struct ws_value *operands[] = {
+        ws_wrap(LLVMGetPoison(type)), x,           ws_i32(b, low_lanes), ws_i32(b, high_lanes),
+        ws_wrap(yes),                 ws_wrap(no),
+    };
+    return ws_intrinsic(b, "llvm.amdgcn.permlanex16", &type, 1, operands, 6);
+}
+
+struct ws_value *ws_any(struct ws_builder *b, struct ws_value *condition)
+{
+    struct ws_value *mask = ws_intrinsic(b, "llvm.amdgcn.ballot", &b->i32, 1, &condition, 1);
+    return ws_wrap(LLVMBuildICmp(b->llvm, LLVMIntNE, ws_llvm(mask), ws_llvm(ws_i32(b, 0)), ""));
+}
+
+struct ws_value *ws_max_elements(struct ws_builder *b, struct ws_value *const *vectors, int count)
+{
+    struct ws_value *largest = NULL;
+    for (int v = 0; v < count; v++) {
+        int size = (int)LLVMGetVectorSize(LLVMTypeOf(ws_llvm(vectors[v])));
+        for (int i = 0; i < size; i++) {
+            struct ws_value *x = ws_element(b, vectors[v], i);
+            largest = largest ? ws_fmax(b, largest, x) : x;
+        }
+    }
+    return largest;
+}
+
+static struct ws_value *special(struct ws_builder *b, const char *name, struct ws_value *x)
+{
+    return ws_intrinsic(b, name, &b->f32, 1, &x, 1);
+}
+
+struct ws_value *ws_exp2(struct ws_builder *b, struct ws_value *x)
+{
+    return special(b, "llvm.amdgcn.exp2", x);
+}
+
+struct ws_value *ws_log2(struct ws_builder *b, struct ws_value *x)
+{
+    return special(b, "llvm.amdgcn.log", x);
+}
+
+struct ws_value *ws_reciprocal(struct ws_builder *b, struct ws_value *x)
+{
+    return special(b, "llvm.amdgcn.rcp", x);
+}
+
+struct ws_value *ws_dot2(struct ws_builder *b, enum ws_element element, struct ws_value *x,
+                         struct ws_value *y, struct ws_value *sum)
+{
+    bool half = element == WS_ELEMENT_F16;
+    LLVMTypeRef type = LLVMVectorType(half ? b->f16 : b->bf16, 2);
+    struct ws_value *operands[] = {
+        ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(x), type, "")),
+        ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(y), type, "")),
+        sum,
+        ws_wrap(LLVMConstInt(b->i1, 0, false)),
+    };
+    return ws_intrinsic(b, half ? "llvm.amdgcn.fdot2" : "llvm.amdgcn.fdot2.f32.bf16", NULL, 0,
+                        operands, 4);
+}
+
+static struct ws_value *permute(struct ws_builder *b, struct ws_value *high, struct ws_value *low,
+                                uint32_t selector)
+{
+    struct ws_value *operands[] = {high, low, ws_i32(b, selector)};
+    return ws_intrinsic(b, "llvm.amdgcn.perm", NULL, 0, operands, 3);
+}
+
+struct ws_value *ws_low_halves(struct ws_builder *b, struct ws_value *x, struct ws_value *y)
+{
+    return permute(b, y, x, 0x05040100);
+}
+
+struct ws_value *ws_high_halves(struct ws_builder *b, struct ws_value *x, struct ws_value *y)
+{
+    return permute(b, y, x, 0x07060302);
+}
+
+/* The bits of an f32 whose high half is the number rounded to bf16. */
+static struct ws_value *round_bf16(struct ws_builder *b, struct ws_value *x)
+{
+    const uint32_t half_ulp = 0x8000;
+    return ws_add(b, ws_as_i32(b, x), ws_i32(b, half_ulp));
+}
+
+struct ws_value *ws_pack_pair(struct ws_builder *b, enum ws_element element, struct ws_value *low,
+                              struct ws_value *high)
+{
+    if (element == WS_ELEMENT_BF16)
+        return ws_high_halves(b, round_bf16(b, low), round_bf16(b, high));
+    struct ws_value *operands[] = {low, high};
+    struct ws_value *pair = ws_intrinsic(b, "llvm.amdgcn.cvt.pkrtz", NULL, 0, operands, 2);
+    return ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(pair), b->i32, ""));
+}

@@ -1,0 +1,40 @@
+/* Operations across the lanes of a wave, and the special functions of its lanes. */
+#ifndef WS_IR_WAVE_H
+#define WS_IR_WAVE_H
+
+#include "ir/builder.h"
+
+struct ws_value *ws_workgroup(struct ws_builder *b); /* index in the flat grid, the same in all */
+struct ws_value *ws_work_item(struct ws_builder *b); /* index in the flat workgroup */
+
+/* The value of the first active lane, the same in all lanes. */
+struct ws_value *ws_first_lane(struct ws_builder *b, struct ws_value *x);
+
+/* The value (i32 or f32) of lane ^ 16. All lanes must be active. */
+struct ws_value *ws_exchange_halves(struct ws_builder *b, struct ws_value *x);
+
+/* Whether the condition holds in any active lane, the same in all lanes. */
+struct ws_value *ws_any(struct ws_builder *b, struct ws_value *condition);
+
+/* Largest element of f32 vectors, in the lane; no element is NaN. */
+struct ws_value *ws_max_elements(struct ws_builder *b, struct ws_value *const *vectors, int count);
+
+/* 2^x, log2 x, 1/x of an f32, as the hardware approximates them (1 ulp, no denormals). */
+struct ws_value *ws_exp2(struct ws_builder *b, struct ws_value *x);
+struct ws_value *ws_log2(struct ws_builder *b, struct ws_value *x);
+struct ws_value *ws_reciprocal(struct ws_builder *b, struct ws_value *x);
+
+/* Two f32 >= 0, finite in the narrow type, packed in the fewest instructions: f16 is rounded towards
+ * zero, bf16 to nearest, up on a tie. */
+struct ws_value *ws_pack_pair(struct ws_builder *b, enum ws_element element, struct ws_value *low,
+                              struct ws_value *high);
+
+/* sum + x.low * y.low + x.high * y.high of packed pairs. */
+struct ws_value *ws_dot2(struct ws_builder *b, enum ws_element element, struct ws_value *x,
+                         struct ws_value *y, struct ws_value *sum);
+
+/* The low halves of x and y as one pair, x below; and the high halves. */
+struct ws_value *ws_low_halves(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+struct ws_value *ws_high_halves(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+
+#endif
