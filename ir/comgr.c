@@ -12,7 +12,7 @@
 #include "ir/comgr_api.h"
 #include "ir/compile_module.h"
 
-enum { OPTIONS_MAX = 64, OLDEST_LLVM = 17 };
+enum { OPTIONS_MAX = 2 + 2 * WS_BACKEND_OPTIONS_MAX, OLDEST_LLVM = 17 };
 
 #define ISA_PREFIX WS_TRIPLE "--"
 
@@ -267,8 +267,7 @@ enum ws_status ws_comgr_supports(struct ws_comgr *comgr, const char *cpu, struct
 static size_t add_backend_options(const char *options[OPTIONS_MAX], size_t count, char *lines)
 {
     char *rest = lines;
-    for (char *line = strtok_r(rest, "\n", &rest); line && count + 2 <= OPTIONS_MAX;
-         line = strtok_r(NULL, "\n", &rest)) {
+    for (char *line = strtok_r(rest, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         options[count++] = "-mllvm";
         options[count++] = line;
     }

@@ -99,6 +99,9 @@ static enum ws_status join_options(const char *const *options, char **lines, str
         return WS_OK;
     size_t size = 1;
     for (const char *const *option = options; *option; option++) {
+        if (option - options == WS_BACKEND_OPTIONS_MAX)
+            return ws_fail(error, WS_ERROR_ARGUMENT, "more than %d backend options",
+                           WS_BACKEND_OPTIONS_MAX);
         if ((*option)[0] != '-' || strchr(*option, '\n'))
             return ws_fail(error, WS_ERROR_ARGUMENT,
                            "backend option \"%s\": it must be one line and start with -", *option);

@@ -23,6 +23,8 @@ struct ws_job_result {
     struct ws_backend_info info;
 };
 
+enum { WS_BACKEND_OPTIONS_MAX = 24 };
+
 /* Carries the job out in this process. On failure *result is zeroed. */
 enum ws_status ws_job_run(const struct ws_job *job, struct ws_job_result *result,
                           struct ws_error *error);

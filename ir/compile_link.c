@@ -19,7 +19,7 @@
 #include "ir/compile_job.h"
 #include "ir/lld_shim.h"
 
-enum { ARGUMENTS_MAX = 64, PATH_SIZE = 64 };
+enum { ARGUMENTS_MAX = 8 + 2 * WS_BACKEND_OPTIONS_MAX, PATH_SIZE = 64 };
 
 enum link_file {
     LINK_OBJECT,
@@ -151,8 +151,7 @@ static size_t fill_arguments(const char *argv[ARGUMENTS_MAX], char *options)
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         argv[argc++] = fixed[i];
     char *rest = options;
-    for (char *option = strtok_r(rest, "\n", &rest); option && argc < ARGUMENTS_MAX - 4;
-         option = strtok_r(NULL, "\n", &rest)) {
+    for (char *option = strtok_r(rest, "\n", &rest); option; option = strtok_r(NULL, "\n", &rest)) {
         argv[argc++] = "-mllvm";
         argv[argc++] = option;
     }

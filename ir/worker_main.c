@@ -11,8 +11,6 @@
 
 #include "ir/worker.h"
 
-enum { OPTIONS_MAX = 64 };
-
 /* LLVM keeps options for the life of the process; a pool gives a worker one set only. */
 static void set_options(const char *options)
 {
@@ -23,11 +21,10 @@ static void set_options(const char *options)
     char *lines = strdup(options);
     if (!set || !lines)
         abort();
-    const char *argv[OPTIONS_MAX] = {"LLVM"};
+    const char *argv[1 + WS_BACKEND_OPTIONS_MAX] = {"LLVM"};
     int argc = 1;
     char *rest = lines;
-    for (char *line = strtok_r(rest, "\n", &rest); line && argc < OPTIONS_MAX;
-         line = strtok_r(NULL, "\n", &rest))
+    for (char *line = strtok_r(rest, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
         argv[argc++] = line;
     LLVMParseCommandLineOptions(argc, argv, "");
     free(lines);

@@ -1,0 +1,344 @@
+/* Compiles in workers: what they do to a worker must not reach the caller. */
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/compile/support.h"
+
+static const struct ws_codegen_options in_process = {.backend = WS_BACKEND_LLVM};
+
+static struct ws_codegen_options in_worker(struct ws_worker_pool *pool)
+{
+    return (struct ws_codegen_options){
+        .backend = WS_BACKEND_LLVM,
+        .isolation = WS_ISOLATION_WORKER,
+        .pool = pool,
+    };
+}
+
+static struct ws_worker_pool *open_pool(void)
+{
+    struct ws_worker_pool *pool;
+    assert_int_equal(ws_worker_pool_create(&pool, NULL), WS_OK);
+    return pool;
+}
+
+static int count_files(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* The process ids of this process's children. */
+static int children(pid_t *pids, int capacity)
+{
+    char path[64];
+    int count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *task = readdir(tasks); task; task = readdir(tasks)) {
+        snprintf(path, sizeof path, "/proc/self/task/%.16s/children", task->d_name);
+        FILE *file = fopen(path, "r");
+        for (int pid; file && count < capacity && fscanf(file, "%d", &pid) == 1;)
+            pids[count++] = pid;
+        if (file)
+            fclose(file);
+    }
+    closedir(tasks);
+    return count;
+}
+
+static void assert_no_children(void)
+{
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+/* A worker program of our own: a shell script. */
+static const char *script(const char *body)
+{
+    static char path[64];
+    snprintf(path, sizeof path, "/tmp/ws_worker_test.%d", (int)getpid());
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "#!/bin/sh\n%s\n", body);
+    fclose(file);
+    assert_int_equal(chmod(path, 0755), 0);
+    return path;
+}
+
+static void same_as_in_process(void **state)
+{
+    (void)state;
+    int files = count_files();
+    struct ws_worker_pool *pool = open_pool();
+    struct ws_codegen_options options = in_worker(pool);
+    struct ws_code here = compile_ok(good_ir, "gfx1151", &in_process);
+    pid_t pids[2] = {0, 0};
+    for (int i = 0; i < 3; i++) {
+        struct ws_code there = compile_ok(good_ir, "gfx1151", &options);
+        assert_same_code(&here, &there);
+        assert_string_equal(here.build_id, there.build_id);
+        assert_string_equal(here.backend_version, there.backend_version);
+        assert_true(there.stages.codegen_ms > 0);
+        ws_code_free(&there);
+        assert_int_equal(children(&pids[i > 0], 1), 1); /* one worker, and the same again */
+        assert_true(i == 0 || pids[0] == pids[1]);
+    }
+    ws_worker_pool_free(pool);
+    assert_no_children();
+    options.pool = NULL;
+    struct ws_code alone = compile_ok(good_ir, "gfx1151", &options);
+    assert_same_code(&here, &alone);
+    assert_no_children();
+    assert_int_equal(count_files(), files);
+    ws_code_free(&here);
+    ws_code_free(&alone);
+}
+
+static void answers_the_other_questions(void **state)
+{
+    (void)state;
+    struct ws_codegen_options options = in_worker(NULL);
+    struct ws_error error;
+    struct ws_backend_info here;
+    struct ws_backend_info there;
+    assert_int_equal(ws_backend_describe(WS_BACKEND_LLVM, NULL, &here, NULL), WS_OK);
+    assert_int_equal(ws_backend_describe(WS_BACKEND_LLVM, &options, &there, NULL), WS_OK);
+    assert_string_equal(here.version, there.version);
+    assert_string_equal(here.build, there.build);
+    assert_int_equal(ws_backend_supports(WS_BACKEND_LLVM, &options, "gfx1151", NULL), WS_OK);
+    assert_int_equal(ws_backend_supports(WS_BACKEND_LLVM, &options, "gfx6", &error), WS_ERROR_SPEC);
+    assert_says(&error, "gfx6");
+
+    struct unit unit = unit_open(good_ir);
+    char *text;
+    assert_int_equal(ws_codegen_assembly(&text, unit.module, "gfx1151", &options, NULL), WS_OK);
+    assert_non_null(strstr(text, "v_wmma"));
+    free(text);
+    unit_close(&unit);
+}
+
+/* An ordinary error leaves the worker alive, an abort does not; the pool serves on either way. */
+static void errors_and_aborts(void **state)
+{
+    (void)state;
+    struct ws_worker_pool *pool = open_pool();
+    struct ws_codegen_options options = in_worker(pool);
+    struct ws_error error;
+    pid_t before;
+    pid_t after;
+    assert_refused(lds_overflow_ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);
+    assert_says(&error, "131072");
+    assert_int_equal(children(&before, 1), 1);
+    assert_refused(undefined_ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);
+    assert_says(&error, "nobody");
+    assert_int_equal(children(&after, 1), 1);
+    assert_int_equal(before, after);
+
+    assert_refused(unselectable_ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);
+    assert_says(&error, "Cannot select");
+    assert_says(&error, "signal 6");
+    assert_no_children();
+    struct ws_code code = compile_ok(good_ir, "gfx1151", &options);
+    ws_code_free(&code);
+    ws_worker_pool_free(pool);
+    assert_no_children();
+}
+
+static void *kill_soon(void *data)
+{
+    (void)data;
+    pid_t pid;
+    struct timespec pause = {.tv_nsec = 1000000};
+    while (!children(&pid, 1))
+        nanosleep(&pause, NULL);
+    pause.tv_nsec = 300000000; /* well into a compile of seconds */
+    nanosleep(&pause, NULL);
+    kill(pid, SIGKILL);
+    return NULL;
+}
+
+static void killed_in_a_compile(void **state)
+{
+    (void)state;
+    struct ws_worker_pool *pool = open_pool();
+    struct ws_codegen_options options = in_worker(pool);
+    struct ws_error error;
+    char *ir = slow_ir(20000);
+    pthread_t killer;
+    assert_int_equal(pthread_create(&killer, NULL, kill_soon, NULL), 0);
+    assert_refused(ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);
+    pthread_join(killer, NULL);
+    assert_says(&error, "signal 9");
+    free(ir);
+
+    pid_t idle;
+    struct ws_code code = compile_ok(good_ir, "gfx1151", &options);
+    ws_code_free(&code);
+    assert_int_equal(children(&idle, 1), 1);
+    kill(idle, SIGKILL); /* between two compiles */
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)idle, &info, WEXITED | WNOWAIT), 0);
+    code = compile_ok(good_ir, "gfx1151", &options);
+    ws_code_free(&code);
+    ws_worker_pool_free(pool);
+    assert_no_children();
+}
+
+static void runs_out_of_time(void **state)
+{
+    (void)state;
+    struct ws_codegen_options options = in_worker(NULL);
+    struct ws_error error;
+    char *ir = slow_ir(20000);
+    options.timeout_seconds = 0.25;
+    assert_refused(ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);
+    assert_says(&error, "0.25 s");
+    options.worker_path =
+        script("exec sleep 1000"); /* never reads: the job does not fit the socket */
+    assert_refused(ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);
+    assert_says(&error, "0.25 s");
+    free(ir);
+    assert_no_children();
+}
+
+static void odd_workers(void **state)
+{
+    (void)state;
+    struct ws_codegen_options options = in_worker(NULL);
+    struct ws_error error;
+    char *ir = slow_ir(20000);
+    options.worker_path = script("echo first >&2; echo 'last words' >&2; exit 7");
+    assert_refused(ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);
+    assert_says(&error, "exit code 7: last words");
+    free(ir);
+    options.worker_path = script("exec >&0; exec cat");
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_ENVIRONMENT, &error);
+    assert_says(&error, "another build");
+#ifndef WS_TEST_SANITIZED
+    char body[2048];
+    snprintf(body, sizeof body, "ulimit -v 400000; exec %s", WS_TEST_WORKER);
+    options.worker_path = script(body);
+    ir = slow_ir(60000);
+    assert_refused(ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);
+    assert_says(&error, "memory");
+    free(ir);
+#endif
+    remove(options.worker_path);
+    assert_no_children();
+}
+
+static void no_worker(void **state)
+{
+    (void)state;
+    struct ws_codegen_options options = in_worker(NULL);
+    struct ws_error error;
+    options.worker_path = "/no/such/worker";
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_ENVIRONMENT, &error);
+    assert_says(&error, "/no/such/worker");
+    options.worker_path = NULL;
+    setenv("WS_WORKER", "/no/such/either", 1);
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_ENVIRONMENT, &error);
+    assert_says(&error, "WS_WORKER");
+    setenv("WS_WORKER", WS_TEST_WORKER, 1);
+    struct ws_code code = compile_ok(good_ir, "gfx1151", &options);
+    ws_code_free(&code);
+    unsetenv("WS_WORKER");
+}
+
+/* lld resets LLVM's options after every link: the second compile must still have them. */
+static void backend_options(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"-amdgpu-waitcnt-forcezero=1", NULL};
+    static const char *const unknown[] = {"-amdgpu-no-such-option", NULL};
+    static const char *const malformed[] = {"amdgpu", NULL};
+    struct ws_worker_pool *pool = open_pool();
+    struct ws_codegen_options options = in_worker(pool);
+    struct ws_error error;
+    struct ws_code plain = compile_ok(good_ir, "gfx1151", &options);
+    options.options = wanted;
+    struct ws_code first = compile_ok(good_ir, "gfx1151", &options);
+    struct ws_code second = compile_ok(good_ir, "gfx1151", &options);
+    assert_same_code(&first, &second);
+    assert_true(first.size != plain.size || memcmp(first.bytes, plain.bytes, plain.size) != 0);
+    assert_string_not_equal(first.build_id, plain.build_id);
+    pid_t pids[8];
+    assert_int_equal(children(pids, 8), 2); /* one for each set of options */
+    options.options = NULL;
+    struct ws_code again = compile_ok(good_ir, "gfx1151", &options);
+    assert_same_code(&plain, &again);
+
+    options.options = unknown;
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);
+    assert_says(&error, "-amdgpu-no-such-option");
+    options.options = malformed;
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_ARGUMENT, &error);
+    ws_worker_pool_free(pool);
+    struct ws_code *codes[] = {&plain, &first, &second, &again};
+    for (int i = 0; i < 4; i++)
+        ws_code_free(codes[i]);
+}
+
+struct shared {
+    struct ws_codegen_options options;
+    struct ws_code expected;
+    int failures;
+};
+
+static void *compile_some(void *data)
+{
+    struct shared *shared = data;
+    for (int i = 0; i < 4; i++) {
+        struct ws_error error = {0};
+        struct ws_code code;
+        bool bad = i % 2;
+        struct unit unit = unit_open(bad ? unselectable_ir : good_ir);
+        enum ws_status status = ws_codegen(&code, unit.module, "gfx1151", &shared->options, &error);
+        bool fine = bad ? status == WS_ERROR_COMPILE
+                        : !status && code.size == shared->expected.size &&
+                              !memcmp(code.bytes, shared->expected.bytes, code.size);
+        if (!fine)
+            __atomic_fetch_add(&shared->failures, 1, __ATOMIC_RELAXED);
+        ws_code_free(&code);
+        unit_close(&unit);
+    }
+    return NULL;
+}
+
+static void several_threads(void **state)
+{
+    (void)state;
+    struct ws_worker_pool *pool = open_pool();
+    struct shared shared = {in_worker(pool), compile_ok(good_ir, "gfx1151", &in_process), 0};
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, compile_some, &shared), 0);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(shared.failures, 0);
+    ws_worker_pool_free(pool);
+    assert_no_children();
+    ws_code_free(&shared.expected);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_as_in_process), cmocka_unit_test(answers_the_other_questions),
+        cmocka_unit_test(errors_and_aborts),  cmocka_unit_test(killed_in_a_compile),
+        cmocka_unit_test(runs_out_of_time),   cmocka_unit_test(odd_workers),
+        cmocka_unit_test(no_worker),          cmocka_unit_test(backend_options),
+        cmocka_unit_test(several_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
