@@ -84,8 +84,8 @@ static enum ws_status open_default(struct ws_driver *driver, struct ws_error *er
     }
     if (driver->library == NULL)
         return ws_fail(error, WS_ERROR_ENVIRONMENT,
-                       "no HIP driver: install ROCm's libamdhip64, or name the library in "
-                       "WS_HIP_LIBRARY%s",
+                       "no AMD GPU: there is no HIP driver; install ROCm's libamdhip64, or name "
+                       "the library in WS_HIP_LIBRARY%s",
                        tried);
     driver->name = strdup(name);
     return WS_OK;

@@ -57,7 +57,7 @@ static bool has_system_driver(void)
 {
     char answer[2048];
     run_probe(answer, sizeof answer, "", "", "");
-    return strncmp(answer, "environment: no HIP driver", 26) != 0;
+    return strncmp(answer, "environment: no AMD GPU: there is no HIP driver", 47) != 0;
 }
 
 static void the_newest_is_taken(void **state)
@@ -79,6 +79,7 @@ static void without_any_the_message_lists_them(void **state)
     assert_probe("", "", "", "libamdhip64.so.6");
     assert_probe("", "", "", "libamdhip64.so.5");
     assert_probe("", "", "", "WS_HIP_LIBRARY");
+    assert_probe("", "", "", "no AMD GPU");
 }
 
 static void the_environment_chooses(void **state)
