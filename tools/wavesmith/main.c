@@ -35,6 +35,17 @@ static const struct ws_command commands[] = {
     {"bench", "CONFIG", "time the compiler's stages and the emulator",
      "Best of 5, CPU time of one core. Timings never change the exit code.\n",
      TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(json), ws_command_bench},
+    {"run", "HSACO", "run a kernel of any code object, its buffers from files",
+     "One --arg for each argument of the kernel, in their order:\n"
+     "  in:FILE                      a buffer that holds the file\n"
+     "  out:FILE:BYTES               a buffer of 0xff bytes, written to the file afterwards\n"
+     "  inout:FILE                   a buffer that holds the file, written to it afterwards\n"
+     "  zero:BYTES                   a buffer of zeros\n"
+     "  i32:V, u32:V, i64:V, f32:V   a value\n"
+     "Exit code 1 if the kernel failed.\n",
+     WS_TAKES(kernel) | WS_TAKES(grid) | WS_TAKES(block) | WS_TAKES(arg) | WS_TAKES(lds) |
+         WS_TAKES(device) | WS_TAKES(no_strict) | WS_TAKES(seed) | WS_TAKES(jobs),
+     ws_command_run},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
