@@ -94,10 +94,12 @@ static void start_rows(struct ws_fwd *f)
             f->row[q].output[t] = zeros;
     }
     struct ws_value *first_key = ws_i32(b, 0);
-    f->k_base = ws_fwd_address(f, WS_FWD_ARG_k, WS_FWD_ARG_k_batch_stride, f->head_k, first_key,
-                               WS_FWD_ELEMENT_BYTES);
-    f->v_base = ws_fwd_address(f, WS_FWD_ARG_v, WS_FWD_ARG_v_batch_stride, f->head_k, first_key,
-                               WS_FWD_ELEMENT_BYTES);
+    struct ws_value *k = ws_fwd_address(f, WS_FWD_ARG_k, WS_FWD_ARG_k_batch_stride, f->head_k,
+                                        first_key, WS_FWD_ELEMENT_BYTES);
+    struct ws_value *v = ws_fwd_address(f, WS_FWD_ARG_v, WS_FWD_ARG_v_batch_stride, f->head_k,
+                                        first_key, WS_FWD_ELEMENT_BYTES);
+    f->k_base = ws_view_base(b, ws_fwd_addressing(f), k);
+    f->v_base = ws_view_base(b, ws_fwd_addressing(f), v);
 }
 
 static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
@@ -121,6 +123,16 @@ static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
     }
 }
 
+/* The base of the next block. */
+static struct ws_value *next_base(struct ws_fwd *f, struct ws_value *base, enum ws_fwd_arg stride)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_view view = {.addressing = ws_fwd_addressing(f), .base = base};
+    struct ws_value *keys = ws_i64(b, (uint64_t)(f->keys * WS_FWD_ATOM));
+    return ws_view_advance(b, &view,
+                           ws_mul(b, ws_fwd_stride(f, stride, WS_FWD_ELEMENT_BYTES), keys));
+}
+
 static void loop_over_keys(struct ws_fwd *f, struct ws_value *begin, struct ws_value *end,
                            bool is_masked)
 {
@@ -138,10 +150,8 @@ static void loop_over_keys(struct ws_fwd *f, struct ws_value *begin, struct ws_v
     if (is_masked)
         block.last = ws_sub(b, ws_sub(b, f->seqlen_k, ws_i32(b, 1)), block.key);
     process_block(f, &block);
-    struct ws_value *k_stride = ws_fwd_stride(f, WS_FWD_ARG_k_token_stride, WS_FWD_ELEMENT_BYTES);
-    struct ws_value *v_stride = ws_fwd_stride(f, WS_FWD_ARG_v_token_stride, WS_FWD_ELEMENT_BYTES);
-    f->k_base = ws_advance(b, f->k_base, ws_mul(b, k_stride, ws_i64(b, step)));
-    f->v_base = ws_advance(b, f->v_base, ws_mul(b, v_stride, ws_i64(b, step)));
+    f->k_base = next_base(f, f->k_base, WS_FWD_ARG_k_token_stride);
+    f->v_base = next_base(f, f->v_base, WS_FWD_ARG_v_token_stride);
     ws_loop_end(b, &loop);
 }
 

@@ -106,6 +106,9 @@ struct ws_value *ws_fwd_lane_row(struct ws_fwd *f, int row);
 struct ws_view ws_fwd_block_view(struct ws_fwd *f, const struct ws_fwd_block *block,
                                  struct ws_value *base, struct ws_value *stride, int head_dim);
 
+/* How K and V are addressed. */
+enum ws_addressing ws_fwd_addressing(const struct ws_fwd *f);
+
 /* Alignment of addresses that lie a multiple of `bytes` from the start of a row. */
 int ws_fwd_run_alignment(const struct ws_fwd *f, int bytes);
 
@@ -125,8 +128,11 @@ struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *
 /* The key (of its tile) in slot 0..15 of operands P^T and V^T. */
 int ws_fwd_slot_key(const struct ws_fwd *f, int slot);
 
-/* V^T of key tile `tile` of a block as operands A, one for each head dim tile. Row r of tile t is
- * head dim r * head_tiles + t, so that what a lane stores in the end is contiguous. */
+/* Head dim that row `row` of head dim tile `tile` of O^T and V^T stands for. rows: neighbours lie in
+ * one lane, which loads and stores them together; gather: in neighbouring lanes. */
+int ws_fwd_head_dim(const struct ws_fwd *f, int tile, int row);
+
+/* V^T of key tile `tile` of a block as operands A, one for each head dim tile. */
 void ws_fwd_values(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
                    struct ws_value *operand[WS_FWD_CHUNKS_MAX]);
 

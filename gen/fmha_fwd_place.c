@@ -91,23 +91,23 @@ struct ws_value *ws_fwd_lane_row(struct ws_fwd *f, int row)
     return ws_add(&f->b, f->column, ws_i32(&f->b, (uint32_t)(row * WS_FWD_ATOM)));
 }
 
+enum ws_addressing ws_fwd_addressing(const struct ws_fwd *f)
+{
+    bool is_buffer = f->spec->lever[WS_LEVER_addr] == WS_ADDR_BUFFER;
+    return is_buffer ? WS_ADDRESSING_BUFFER : WS_ADDRESSING_GLOBAL;
+}
+
 struct ws_view ws_fwd_block_view(struct ws_fwd *f, const struct ws_fwd_block *block,
                                  struct ws_value *base, struct ws_value *stride, int head_dim)
 {
     struct ws_builder *b = &f->b;
-    bool is_buffer = f->spec->lever[WS_LEVER_addr] == WS_ADDR_BUFFER;
     struct ws_view view = {
-        .addressing = is_buffer ? WS_ADDRESSING_BUFFER : WS_ADDRESSING_GLOBAL,
-        .base = base,
-        .alignment = f->spec->alignment,
-    };
-    if (is_buffer) {
-        struct ws_value *last = ws_i32(b, (uint32_t)(f->keys * WS_FWD_ATOM - 1));
-        if (block->last)
-            last = ws_smin(b, last, block->last);
-        view.extent = ws_add(b, ws_mul(b, last, stride),
-                             ws_i32(b, (uint32_t)(head_dim * WS_FWD_ELEMENT_BYTES)));
-    }
+        .addressing = ws_fwd_addressing(f), .base = base, .alignment = f->spec->alignment};
+    struct ws_value *last = ws_i32(b, (uint32_t)(f->keys * WS_FWD_ATOM - 1));
+    if (block->last)
+        last = ws_smin(b, last, block->last);
+    struct ws_value *row_bytes = ws_i32(b, (uint32_t)(head_dim * WS_FWD_ELEMENT_BYTES));
+    ws_view_limit(b, &view, ws_add(b, ws_mul(b, last, stride), row_bytes));
     return view;
 }
 

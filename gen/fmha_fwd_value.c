@@ -17,6 +17,12 @@ static void find_keys(struct ws_fwd *f, const struct ws_fwd_block *block, int ti
     }
 }
 
+int ws_fwd_head_dim(const struct ws_fwd *f, int tile, int row)
+{
+    bool is_rows = f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_ROWS;
+    return is_rows ? row * f->head_tiles + tile : tile * WS_FWD_ATOM + row;
+}
+
 /* 16-bit loads down the columns. */
 static void gather(struct ws_fwd *f, const struct ws_view *view, struct ws_value *lane_offset,
                    struct ws_value *const key_offset[SLOTS],
@@ -29,7 +35,7 @@ static void gather(struct ws_fwd *f, const struct ws_view *view, struct ws_value
             struct ws_value *pair = ws_undefined_i32s(b, 1);
             for (int i = 0; i < 2; i++)
                 pair = ws_load_half(b, view, lane_offset, key_offset[s + i],
-                                    t * WS_FWD_ELEMENT_BYTES, pair, i == 1);
+                                    ws_fwd_head_dim(f, t, 0) * WS_FWD_ELEMENT_BYTES, pair, i == 1);
             operand[t] = ws_set_element(b, operand[t], s / 2, pair);
         }
     }
@@ -61,15 +67,13 @@ void ws_fwd_values(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
 {
     struct ws_builder *b = &f->b;
     struct ws_view view = ws_fwd_block_view(f, block, f->v_base, f->v_stride, f->spec->head_dim_v);
-    const int lane_bytes = f->head_tiles * WS_FWD_ELEMENT_BYTES;
+    const int lane_bytes = ws_fwd_head_dim(f, 0, 1) * WS_FWD_ELEMENT_BYTES;
     struct ws_value *lane_offset = ws_mul(b, f->column, ws_i32(b, (uint32_t)lane_bytes));
     struct ws_value *key_offset[SLOTS];
     find_keys(f, block, tile, key_offset);
-    if (f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_ROWS) {
-        view.alignment = ws_fwd_run_alignment(f, lane_bytes);
+    view.alignment = ws_fwd_run_alignment(f, lane_bytes);
+    if (f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_ROWS)
         transpose_rows(f, &view, lane_offset, key_offset, operand);
-    } else {
-        view.alignment = WS_FWD_ELEMENT_BYTES;
+    else
         gather(f, &view, lane_offset, key_offset, operand);
-    }
 }

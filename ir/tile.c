@@ -14,26 +14,52 @@ struct ws_value *ws_advance(struct ws_builder *b, struct ws_value *base, struct 
     return ws_wrap(LLVMBuildGEP2(b->llvm, byte, ws_llvm(base), &offset, 1, ""));
 }
 
-static struct ws_value *address(struct ws_builder *b, const struct ws_view *view,
-                                struct ws_value *lane_offset, struct ws_value *scalar_offset,
-                                int constant)
+struct ws_value *ws_view_base(struct ws_builder *b, enum ws_addressing addressing,
+                              struct ws_value *pointer)
 {
-    struct ws_value *offset =
-        scalar_offset ? ws_add(b, lane_offset, scalar_offset) : lane_offset;
-    struct ws_value *place = ws_advance(b, view->base, ws_to_i64(b, offset));
-    return constant ? ws_advance(b, place, ws_i64(b, (uint64_t)constant)) : place;
-}
-
-static struct ws_value *descriptor(struct ws_builder *b, const struct ws_view *view)
-{
-    struct ws_value *bits =
-        ws_wrap(LLVMBuildPtrToInt(b->llvm, ws_llvm(view->base), b->i64, ""));
+    if (addressing == WS_ADDRESSING_GLOBAL)
+        return pointer;
+    struct ws_value *bits = ws_wrap(LLVMBuildPtrToInt(b->llvm, ws_llvm(pointer), b->i64, ""));
     struct ws_value *high = ws_to_i32(b, ws_shift_right(b, bits, 32));
     struct ws_value *words = ws_undefined_i32s(b, 4);
     words = ws_set_element(b, words, 0, ws_to_i32(b, bits));
     words = ws_set_element(b, words, 1, ws_and(b, high, ws_i32(b, BUFFER_HIGH_ADDRESS)));
-    words = ws_set_element(b, words, 2, view->extent);
+    words = ws_set_element(b, words, 2, ws_i32(b, 0));
     return ws_set_element(b, words, 3, ws_i32(b, BUFFER_WORD3));
+}
+
+struct ws_value *ws_view_advance(struct ws_builder *b, const struct ws_view *view,
+                                 struct ws_value *bytes)
+{
+    if (view->addressing == WS_ADDRESSING_GLOBAL)
+        return ws_advance(b, view->base, bytes);
+    /* In the descriptor itself: as a loop's 64-bit induction variable it would be kept twice. */
+    struct ws_value *low = ws_to_i64(b, ws_element(b, view->base, 0));
+    struct ws_value *high = ws_to_i64(b, ws_element(b, view->base, 1));
+    struct ws_value *moved = ws_add(b, ws_or(b, ws_shift_left(b, high, 32), low), bytes);
+    struct ws_value *words = ws_set_element(b, view->base, 0, ws_to_i32(b, moved));
+    return ws_set_element(b, words, 1, ws_to_i32(b, ws_shift_right(b, moved, 32)));
+}
+
+void ws_view_limit(struct ws_builder *b, struct ws_view *view, struct ws_value *bytes)
+{
+    if (view->addressing == WS_ADDRESSING_BUFFER)
+        view->base = ws_set_element(b, view->base, 2, bytes);
+}
+
+/* Sum of offsets that does not wrap, which lets constants fold into the instruction. */
+static struct ws_value *sum(struct ws_builder *b, struct ws_value *x, struct ws_value *y)
+{
+    return ws_wrap(LLVMBuildNUWAdd(b->llvm, ws_llvm(x), ws_llvm(y), ""));
+}
+
+static struct ws_value *address(struct ws_builder *b, const struct ws_view *view,
+                                struct ws_value *lane_offset, struct ws_value *scalar_offset,
+                                int constant)
+{
+    struct ws_value *offset = scalar_offset ? sum(b, lane_offset, scalar_offset) : lane_offset;
+    struct ws_value *place = ws_advance(b, view->base, ws_to_i64(b, offset));
+    return constant ? ws_advance(b, place, ws_i64(b, (uint64_t)constant)) : place;
 }
 
 static struct ws_value *load_type(struct ws_builder *b, const struct ws_view *view,
@@ -42,8 +68,8 @@ static struct ws_value *load_type(struct ws_builder *b, const struct ws_view *vi
 {
     if (view->addressing == WS_ADDRESSING_BUFFER) {
         struct ws_value *operands[] = {
-            descriptor(b, view),
-            ws_add(b, lane_offset, ws_i32(b, (uint32_t)constant)),
+            view->base,
+            sum(b, lane_offset, ws_i32(b, (uint32_t)constant)),
             scalar_offset ? scalar_offset : ws_i32(b, 0),
             ws_i32(b, 0),
         };
@@ -87,4 +113,12 @@ void ws_store(struct ws_builder *b, const struct ws_view *view, struct ws_value 
     struct ws_value *place = address(b, view, lane_offset, NULL, constant);
     LLVMSetAlignment(LLVMBuildStore(b->llvm, ws_llvm(value), ws_llvm(place)),
                      (unsigned)view->alignment);
+}
+
+void ws_store_half(struct ws_builder *b, const struct ws_view *view, struct ws_value *lane_offset,
+                   int constant, struct ws_value *pair, bool high)
+{
+    struct ws_value *bits = high ? ws_shift_right(b, pair, 16) : pair;
+    LLVMValueRef half = LLVMBuildTrunc(b->llvm, ws_llvm(bits), b->i16, "");
+    ws_store(b, view, lane_offset, constant, ws_wrap(half));
 }

@@ -5,23 +5,35 @@
 
 #include "ir/builder.h"
 
-/* global: a scalar base and a 32-bit lane offset. buffer: a raw buffer descriptor, so that a scalar
+/* global: a scalar pointer and a 32-bit lane offset. buffer: a raw buffer descriptor, so that a scalar
  * offset needs no vector register. */
 enum ws_addressing { WS_ADDRESSING_GLOBAL, WS_ADDRESSING_BUFFER };
 
-/* Bytes from a base on. Base and extent are the same in all lanes. */
+/* Bytes from a base on. The base is the same in all lanes. */
 struct ws_view {
     enum ws_addressing addressing;
-    struct ws_value *base;   /* global pointer */
-    struct ws_value *extent; /* i32: bytes from base that may be read; needed by buffer only */
-    int alignment;           /* of the addresses that are loaded, in bytes */
+    struct ws_value *base; /* a global pointer, or the descriptor: 4 x i32 */
+    int alignment;         /* of the addresses that are loaded or stored, in bytes */
 };
 
-/* base + bytes (64-bit, the same in all lanes). */
-struct ws_value *ws_advance(struct ws_builder *b, struct ws_value *base, struct ws_value *bytes);
+/* pointer + bytes (64-bit). */
+struct ws_value *ws_advance(struct ws_builder *b, struct ws_value *pointer, struct ws_value *bytes);
+
+/* The base of a view that starts at a pointer. A buffer's extent is 0 at first: nothing may be
+ * read. */
+struct ws_value *ws_view_base(struct ws_builder *b, enum ws_addressing addressing,
+                              struct ws_value *pointer);
+
+/* The base moved by bytes (64-bit). The address must stay below 2^48 wherever it is read from. */
+struct ws_value *ws_view_advance(struct ws_builder *b, const struct ws_view *view,
+                                 struct ws_value *bytes);
+
+/* Lets a buffer view read `bytes` (i32) from its base on; nothing for global. */
+void ws_view_limit(struct ws_builder *b, struct ws_view *view, struct ws_value *bytes);
 
 /* Loads `dwords` i32 from lane_offset + scalar_offset + constant. lane_offset: 32-bit bytes, of each
- * lane. scalar_offset: 32-bit bytes, the same in all lanes, or NULL. constant < 4096 - 4 dwords. */
+ * lane. scalar_offset: 32-bit bytes, the same in all lanes, or NULL. The sum does not wrap;
+ * constant < 4096 - 4 dwords. */
 struct ws_value *ws_load(struct ws_builder *b, const struct ws_view *view,
                          struct ws_value *lane_offset, struct ws_value *scalar_offset, int constant,
                          int dwords);
@@ -31,8 +43,12 @@ struct ws_value *ws_load_half(struct ws_builder *b, const struct ws_view *view,
                               struct ws_value *lane_offset, struct ws_value *scalar_offset,
                               int constant, struct ws_value *pair, bool high);
 
-/* Stores a packed vector or an f32 at base + lane_offset + constant; global addressing. */
+/* Stores a packed vector or an f32; global addressing. */
 void ws_store(struct ws_builder *b, const struct ws_view *view, struct ws_value *lane_offset,
               int constant, struct ws_value *value);
+
+/* Stores the low or high half of an i32. */
+void ws_store_half(struct ws_builder *b, const struct ws_view *view, struct ws_value *lane_offset,
+                   int constant, struct ws_value *pair, bool high);
 
 #endif

@@ -118,3 +118,9 @@ struct ws_value *ws_pack_pair(struct ws_builder *b, enum ws_element element, str
     struct ws_value *pair = ws_intrinsic(b, "llvm.amdgcn.cvt.pkrtz", NULL, 0, operands, 2);
     return ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(pair), b->i32, ""));
 }
+
+void ws_schedule_barrier(struct ws_builder *b)
+{
+    struct ws_value *nothing_crosses = ws_i32(b, 0);
+    ws_intrinsic(b, "llvm.amdgcn.sched.barrier", NULL, 0, &nothing_crosses, 1);
+}

@@ -33,6 +33,9 @@ struct ws_value *ws_pack_pair(struct ws_builder *b, enum ws_element element, str
 struct ws_value *ws_dot2(struct ws_builder *b, enum ws_element element, struct ws_value *x,
                          struct ws_value *y, struct ws_value *sum);
 
+/* Nothing is scheduled across this place. */
+void ws_schedule_barrier(struct ws_builder *b);
+
 /* The low halves of x and y as one pair, x below; and the high halves. */
 struct ws_value *ws_low_halves(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
 struct ws_value *ws_high_halves(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
