@@ -13,6 +13,8 @@
 extern const struct emu_desc EMU_LEVELED(emu_ops_valu)[];
 extern const struct emu_desc EMU_LEVELED(emu_ops_vop3p)[];
 extern const struct emu_desc EMU_LEVELED(emu_ops_salu)[];
+extern const struct emu_desc EMU_LEVELED(emu_ops_cross)[];
+extern const struct emu_desc EMU_LEVELED(emu_ops_wmma)[];
 extern const struct emu_desc EMU_LEVELED(emu_ops_mem)[];
 extern const struct emu_desc EMU_LEVELED(emu_ops_flow)[];
 

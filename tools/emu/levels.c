@@ -6,7 +6,7 @@
 
 #define LEVEL(l)                                                                                   \
     extern const struct emu_desc emu_ops_valu_##l[], emu_ops_vop3p_##l[], emu_ops_salu_##l[],      \
-        emu_ops_mem_##l[], emu_ops_flow_##l[];                                                     \
+        emu_ops_cross_##l[], emu_ops_wmma_##l[], emu_ops_mem_##l[], emu_ops_flow_##l[];            \
     emu_run emu_run_vopd_##l;
 LEVEL(base)
 #ifdef EMU_HAVE_V3
@@ -17,7 +17,7 @@ LEVEL(v4)
 #endif
 #undef LEVEL
 
-enum { GROUPS = 5 };
+enum { GROUPS = 7 };
 
 struct level {
     const char *name;
@@ -31,6 +31,8 @@ struct level {
             emu_ops_valu_##l,                                                                      \
             emu_ops_vop3p_##l,                                                                     \
             emu_ops_salu_##l,                                                                      \
+            emu_ops_cross_##l,                                                                     \
+            emu_ops_wmma_##l,                                                                      \
             emu_ops_mem_##l,                                                                       \
             emu_ops_flow_##l                                                                       \
         }                                                                                          \

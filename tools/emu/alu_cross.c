@@ -1,0 +1,170 @@
+/* Values between lanes: readlane, writelane, permlane; and registers by index: movrel. */
+#include "tools/emu/alu.h"
+
+/* A scalar that selects lanes or registers. False, and a finding, if it is poisoned. */
+static bool selector(struct emu_wave *w, const struct emu_op *op, const struct emu_operand *s,
+                     uint32_t *value)
+{
+    uint64_t poison = 0;
+    *value = (uint32_t)emu_scalar(w, s, &poison);
+    if (poison)
+        emu_fault(w, op, "poison", -1, "the index is undefined or has not landed");
+    return poison == 0;
+}
+
+/* The register of one lane of the wave, and its poison as bits of the value. */
+static uint32_t read_lane(const struct emu_wave *w, unsigned reg, unsigned lane, uint32_t *poison)
+{
+    const struct emu_block *block = &w->block[lane / EMU_LANES];
+    unsigned i = lane % EMU_LANES;
+    uint64_t p = block->poison[reg] >> i;
+    *poison = (p & 1 ? 0xffffu : 0) | (p >> 32 & 1 ? 0xffff0000u : 0);
+    return block->v[reg * EMU_LANES + i];
+}
+
+static void run_readlane(struct emu_wave *w, const struct emu_op *op)
+{
+    uint32_t lane, poison;
+    if (!selector(w, op, &op->src[1], &lane))
+        return;
+    uint32_t value = read_lane(w, op->src[0].reg, lane % w->lanes, &poison);
+    emu_set_scalar(w, op, &op->dst[0], value, poison);
+}
+
+/* Of lane 0 if EXEC is 0. */
+static void run_readfirstlane(struct emu_wave *w, const struct emu_op *op)
+{
+    uint64_t exec = w->s[EMU_EXEC_LO];
+    if (w->lanes > EMU_LANES)
+        exec |= (uint64_t)w->s[EMU_EXEC_HI] << 32;
+    uint32_t poison;
+    unsigned lane = exec ? (unsigned)__builtin_ctzll(exec) : 0;
+    uint32_t value = read_lane(w, op->src[0].reg, lane, &poison);
+    emu_set_scalar(w, op, &op->dst[0], value, poison);
+}
+
+/* Whatever EXEC is. */
+static void run_writelane(struct emu_wave *w, const struct emu_op *op)
+{
+    uint32_t lane;
+    if (!selector(w, op, &op->src[1], &lane))
+        return;
+    uint64_t bad = 0;
+    uint32_t value = (uint32_t)emu_scalar(w, &op->src[0], &bad);
+    struct emu_block *block = &w->block[lane % w->lanes / EMU_LANES];
+    unsigned i = lane % EMU_LANES;
+    block->v[op->dst[0].at + i] = value;
+    uint64_t half[2] = {(bad & 0xffff) != 0, bad >> 16 != 0};
+    uint64_t *p = &block->poison[op->dst[0].reg];
+    *p = (*p & ~(UINT64_C(0x100000001) << i)) | half[0] << i | half[1] << (32 + i);
+}
+
+/* Writes lanes of a VGPR of the block under way, where `lanes` is set. */
+static void store(struct emu_wave *w, const struct emu_operand *d, const uint32_t *from,
+                  uint64_t poison, uint32_t lanes)
+{
+    uint32_t *to = w->space[EMU_VGPR] + d->at;
+    EMU_EACH_LANE
+    {
+        to[i] = lanes >> i & 1 ? from[i] : to[i];
+    }
+    uint64_t *p = &w->poison[EMU_VGPR][d->reg], both = emu_both(lanes);
+    *p = (*p & ~both) | (poison & both);
+}
+
+/* Lane i of each row of 16 reads the lane that the 4 bits i of {src2, src1} say, of its own row or,
+ * for permlanex16, of the other one. op_sel is fetch-inactive and bound_ctrl: a lane whose source
+ * is inactive reads it nevertheless, else 0, else is not written. */
+static void run_permlane16(struct emu_wave *w, const struct emu_op *op)
+{
+    uint32_t low, high, exec = emu_exec(w), active = 0;
+    if (!selector(w, op, &op->src[1], &low) || !selector(w, op, &op->src[2], &high))
+        return;
+    const uint32_t *from = w->space[EMU_VGPR] + op->src[0].at;
+    uint64_t bad = w->poison[EMU_VGPR][op->src[0].reg], poison = 0;
+    uint32_t readable = op->src[0].sel ? UINT32_MAX : exec, other = op->desc->arg;
+    uint64_t select = (uint64_t)high << 32 | low;
+    uint32_t out[EMU_LANES], index[EMU_LANES];
+    EMU_EACH_LANE
+    {
+        index[i] = (uint32_t)(select >> 4 * (i & 15) & 15) | ((i & 16) ^ other);
+    }
+    for (unsigned i = 0; i < EMU_LANES; i++) {
+        active |= (readable >> index[i] & 1) << i;
+        out[i] = active >> i & 1 ? from[index[i]] : 0;
+    }
+    if (bad)
+        for (unsigned i = 0; i < EMU_LANES; i++)
+            poison |= (bad >> index[i] & UINT64_C(0x100000001)) << i;
+    store(w, &op->dst[0], out, poison & emu_both(active), exec & (op->src[1].sel ? exec : active));
+}
+
+/* Swaps the halves of a wave64; nothing in wave32. Inactive lanes are read, not written. */
+static void run_permlane64(struct emu_wave *w, const struct emu_op *op)
+{
+    if (w->lanes == EMU_LANES)
+        return;
+    const struct emu_operand *d = &op->dst[0], *s = &op->src[0];
+    uint32_t old[2][EMU_LANES];
+    uint64_t bad[2];
+    for (unsigned b = 0; b < 2; b++) {
+        memcpy(old[b], w->block[b].v + s->at, sizeof old[b]);
+        bad[b] = w->block[b].poison[s->reg];
+    }
+    for (unsigned b = 0; b < 2; b++) {
+        uint32_t exec = w->s[EMU_EXEC_LO + b];
+        for (unsigned i = 0; i < EMU_LANES; i++)
+            if (exec >> i & 1)
+                w->block[b].v[d->at + i] = old[!b][i];
+        uint64_t *p = &w->block[b].poison[d->reg], both = emu_both(exec);
+        *p = (*p & ~both) | (bad[!b] & both);
+    }
+}
+
+enum { REL_SRC = 1, REL_DST = 2, REL_SPLIT = 4 };
+
+/* Moves from or to the VGPR M0 further; split, the source's offset is M0[9:0], the destination's
+ * M0[25:16]. */
+static void run_movrel(struct emu_wave *w, const struct emu_op *op)
+{
+    static const struct emu_operand m0_operand = {.kind = EMU_SGPR, .dwords = 1, .reg = EMU_M0};
+    struct emu_op moved = *op;
+    unsigned arg = op->desc->arg;
+    uint32_t m0;
+    if (!selector(w, op, &m0_operand, &m0))
+        return;
+    uint64_t src = op->src[0].reg, dst = op->dst[0].reg;
+    if (arg & REL_SRC)
+        src += arg & REL_SPLIT ? m0 & 0x3ff : m0;
+    if (arg & REL_DST)
+        dst += arg & REL_SPLIT ? m0 >> 16 & 0x3ff : m0;
+    if ((op->src[0].kind == EMU_VGPR && src >= w->vgprs) || dst >= w->vgprs) {
+        emu_fault(w, op, "out-of-bounds", -1, "M0 = 0x%x leads past the wave's %u VGPRs", m0,
+                  w->vgprs);
+        return;
+    }
+    if (op->src[0].kind == EMU_VGPR) {
+        moved.src[0].reg = (uint16_t)src;
+        moved.src[0].at = (uint32_t)src * EMU_LANES;
+    }
+    moved.dst[0].reg = (uint16_t)dst;
+    moved.dst[0].at = (uint32_t)dst * EMU_LANES;
+    uint64_t poison;
+    const uint32_t *from = emu_source(w, &moved, 0, &poison);
+    store(w, &moved.dst[0], from, poison, emu_exec(w));
+}
+
+#define T(t) EMU_TYPE_##t
+#define X(nm, fn, extra, fl, d0, s0, s1, s2)                                                       \
+    {.name = #nm,                                                                                  \
+     .run = fn,                                                                                    \
+     .cls = EMU_CLASS_CROSS,                                                                       \
+     .rule = EMU_POISON_OWN,                                                                       \
+     .flags = fl,                                                                                  \
+     .arg = extra,                                                                                 \
+     .dst = {T(d0)},                                                                               \
+     .src = {T(s0), T(s1), T(s2)}},
+
+const struct emu_desc EMU_LEVELED(emu_ops_cross)[] = {
+#include "tools/emu/ops_cross.def"
+    {.name = NULL}};

@@ -1,0 +1,247 @@
+/* WMMA of gfx11, wave32: D = A * B + C of 16x16 matrices.
+ *
+ * The ISA document leaves the order of the sums open. Here the accumulator starts with C and the
+ * products are added for k ascending, each sum rounded to nearest even in f32, without a rounding
+ * of the product. A 16-bit D is rounded once, at the end. Subnormals are kept; EXEC and the float
+ * modes have no influence on the hardware's result. */
+#include "tools/emu/alu.h"
+#include "tools/emu/wmma_layout.h"
+
+enum { K = EMU_WMMA_SIZE, ROWS = EMU_WMMA_ROWS, HALF = EMU_LANES / 2 };
+
+/* f16 products are exact in f32, so that a CPU without fused multiply-add can do without it; bf16
+ * products may leave f32's range before the sum is made. */
+#ifdef __FMA__
+#define FMA_F16(a, b, c) fmaf(a, b, c)
+#else
+#define FMA_F16(a, b, c) ((a) * (b) + (c))
+#endif
+#define FMA_BF16(a, b, c) fmaf(a, b, c)
+
+static const uint32_t *lanes(const struct emu_wave *w, const struct emu_operand *s)
+{
+    return w->space[s->kind] + s->at;
+}
+
+static uint64_t poison_of(const struct emu_wave *w, const struct emu_operand *s, unsigned reg)
+{
+    return s->kind == EMU_VGPR ? w->poison[EMU_VGPR][s->reg + reg] : 0;
+}
+
+/* Lanes of A or B with poison, the two halves of the wave taken together. */
+static uint32_t operand_poison(const struct emu_wave *w, const struct emu_operand *s)
+{
+    uint64_t poison = 0;
+    for (unsigned reg = 0; reg < s->dwords; reg++)
+        poison |= poison_of(w, s, reg);
+    return (emu_any(poison) | emu_any(poison) >> HALF) & 0xffff;
+}
+
+/* False, and a finding, where the document does not say what the hardware computes. */
+static bool defined(struct emu_wave *w, const struct emu_op *op)
+{
+    if (w->lanes != EMU_LANES) {
+        emu_fault(w, op, "unknown-instruction", -1, "WMMA of a wave64 is not emulated");
+        return false;
+    }
+    if (w->s[EMU_EXEC_LO] != UINT32_MAX) {
+        emu_fault(w, op, "wmma-exec", -1,
+                  "EXEC is 0x%08x: a matrix product needs the whole wave's operands",
+                  w->s[EMU_EXEC_LO]);
+        return false;
+    }
+    for (unsigned k = 0; k < 2; k++) {
+        const struct emu_operand *s = &op->src[k];
+        for (unsigned reg = 0; reg < s->dwords; reg++) {
+            const uint32_t *v = lanes(w, s) + reg * EMU_LANES;
+            if (memcmp(v, v + HALF, HALF * sizeof *v) == 0 || poison_of(w, s, reg))
+                continue;
+            int lane = 0;
+            while (v[lane] == v[lane + HALF])
+                lane++;
+            emu_fault(w, op, "wmma-operand", lane,
+                      "%c is 0x%08x in lane %d and 0x%08x in lane %d: they must hold the same",
+                      "AB"[k], v[lane], lane, v[lane + HALF], lane + HALF);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Poison of register `reg` of D: of its rows of A, its columns of B, and of C. */
+static uint64_t result_poison(const struct emu_wave *w, const struct emu_op *op, unsigned reg,
+                              uint32_t rows, uint32_t columns)
+{
+    uint32_t bad = columns | columns << HALF;
+    for (unsigned l = 0; l < EMU_LANES; l += HALF)
+        bad |= rows >> emu_wmma_d_row(l, reg) & 1 ? 0xffffu << l : 0;
+    const struct emu_operand *c = &op->src[2];
+    uint64_t of_c = poison_of(w, c, c->kind == EMU_VGPR ? reg : 0);
+    if (op->dst[0].type == EMU_TYPE_f32 || op->dst[0].type == EMU_TYPE_i32)
+        return emu_both(bad | emu_any(of_c));
+    uint32_t half = (uint32_t)(of_c >> (c->sel ? 32 : 0));
+    return (uint64_t)(bad | half) << (c->sel ? 32 : 0);
+}
+
+/* D's poison; before D's lanes are written, which may be those of an operand. */
+static void set_poison(struct emu_wave *w, const struct emu_op *op)
+{
+    uint32_t rows = operand_poison(w, &op->src[0]), columns = operand_poison(w, &op->src[1]);
+    bool whole = op->dst[0].type == EMU_TYPE_f32 || op->dst[0].type == EMU_TYPE_i32;
+    uint64_t kept = whole ? 0 : op->src[2].sel ? UINT32_MAX : ~(uint64_t)UINT32_MAX;
+    uint64_t result[ROWS], *p = w->poison[EMU_VGPR] + op->dst[0].reg;
+    for (unsigned reg = 0; reg < ROWS; reg++)
+        result[reg] = result_poison(w, op, reg, rows, columns);
+    for (unsigned reg = 0; reg < ROWS; reg++)
+        p[reg] = (p[reg] & kept) | result[reg];
+}
+
+/* Element k of A or B in each lane. neg: bit 0 negates the low halves, bit 1 the high ones. */
+#define UNPACK(t)                                                                                  \
+    static void unpack_##t(float m[K][EMU_LANES], const uint32_t *v, unsigned neg)                 \
+    {                                                                                              \
+        uint32_t flip = (neg & 1 ? 0x8000u : 0) | (neg & 2 ? 0x80000000u : 0);                     \
+        for (unsigned reg = 0; reg < K / 2; reg++)                                                 \
+            EMU_EACH_LANE                                                                          \
+            {                                                                                      \
+                uint32_t pair = v[reg * EMU_LANES + i] ^ flip;                                     \
+                m[2 * reg][i] = emu_from_##t(pair & 0xffff);                                       \
+                m[2 * reg + 1][i] = emu_from_##t(pair >> 16);                                      \
+            }                                                                                      \
+    }
+UNPACK(f16)
+UNPACK(bf16)
+
+/* C as f32: neg bit 0 negates, bit 1 takes the magnitude first. Constants are one register. */
+#define LOAD_C(t, type_, high)                                                                     \
+    static void load_##t(float m[ROWS][EMU_LANES], const struct emu_wave *w,                       \
+                         const struct emu_operand *c)                                              \
+    {                                                                                              \
+        for (unsigned reg = 0; reg < ROWS; reg++) {                                                \
+            const uint32_t *v = lanes(w, c) + (c->kind == EMU_VGPR ? reg * EMU_LANES : 0);         \
+            uint32_t shift = (high) && c->kind == EMU_VGPR ? 16 : 0;                               \
+            EMU_EACH_LANE                                                                          \
+            {                                                                                      \
+                uint32_t x = emu_bits(type_(v[i] >> shift));                                       \
+                x = c->neg & 2 ? x & 0x7fffffff : x;                                               \
+                m[reg][i] = emu_float(c->neg & 1 ? x ^ 0x80000000 : x);                            \
+            }                                                                                      \
+        }                                                                                          \
+    }
+#define HALF_F16(x) emu_from_f16((x) & 0xffff)
+#define HALF_BF16(x) emu_from_bf16((x) & 0xffff)
+LOAD_C(f32, emu_float, 0)
+LOAD_C(f16, HALF_F16, c->sel)
+LOAD_C(bf16, HALF_BF16, c->sel)
+
+#define MULTIPLY(t, FMA)                                                                           \
+    static void multiply_##t(float d[restrict ROWS][EMU_LANES], float a[restrict K][EMU_LANES],    \
+                             float b[restrict K][EMU_LANES])                                       \
+    {                                                                                              \
+        for (unsigned reg = 0; reg < ROWS; reg++)                                                  \
+            for (unsigned l = 0; l < EMU_LANES; l += HALF) {                                       \
+                unsigned row = emu_wmma_d_row(l, reg);                                             \
+                float sum[HALF];                                                                   \
+                memcpy(sum, d[reg] + l, sizeof sum);                                               \
+                for (unsigned k = 0; k < K; k++)                                                   \
+                    for (unsigned i = 0; i < HALF; i++)                                            \
+                        sum[i] = FMA(a[k][row], b[k][i], sum[i]);                                  \
+                memcpy(d[reg] + l, sum, sizeof sum);                                               \
+            }                                                                                      \
+    }
+MULTIPLY(f16, FMA_F16)
+MULTIPLY(bf16, FMA_BF16)
+
+static void store_f32(uint32_t *v, float d[ROWS][EMU_LANES], unsigned high)
+{
+    (void)high;
+    memcpy(v, d, ROWS * EMU_LANES * sizeof *v);
+}
+
+/* The other half of each register stays. */
+#define STORE(t)                                                                                   \
+    static void store_##t(uint32_t *v, float d[ROWS][EMU_LANES], unsigned high)                    \
+    {                                                                                              \
+        uint32_t keep = high ? 0xffff : 0xffff0000, shift = high ? 16 : 0;                         \
+        for (unsigned reg = 0; reg < ROWS; reg++)                                                  \
+            EMU_EACH_LANE                                                                          \
+            {                                                                                      \
+                uint32_t *to = v + reg * EMU_LANES + i;                                            \
+                *to = (*to & keep) | emu_to_##t(d[reg][i]) << shift;                               \
+            }                                                                                      \
+    }
+STORE(f16)
+STORE(bf16)
+
+#define WMMA(name, to, from)                                                                       \
+    static void name##_run(struct emu_wave *w, const struct emu_op *op)                            \
+    {                                                                                              \
+        _Alignas(64) float a[K][EMU_LANES], b[K][EMU_LANES], d[ROWS][EMU_LANES];                   \
+        if (!defined(w, op))                                                                       \
+            return;                                                                                \
+        unpack_##from(a, lanes(w, &op->src[0]), op->src[0].neg);                                   \
+        unpack_##from(b, lanes(w, &op->src[1]), op->src[1].neg);                                   \
+        load_##to(d, w, &op->src[2]);                                                              \
+        multiply_##from(d, a, b);                                                                  \
+        set_poison(w, op);                                                                         \
+        store_##to(w->space[EMU_VGPR] + op->dst[0].at, d, op->src[2].sel);                         \
+    }
+WMMA(v_wmma_f32_16x16x16_f16, f32, f16)
+WMMA(v_wmma_f32_16x16x16_bf16, f32, bf16)
+WMMA(v_wmma_f16_16x16x16_f16, f16, f16)
+WMMA(v_wmma_bf16_16x16x16_bf16, bf16, bf16)
+
+/* Integer elements of `bits` bits; neg_lo says that they are signed. */
+static void unpack_integers(int32_t m[K][EMU_LANES], const uint32_t *v, unsigned bits, bool sign)
+{
+    unsigned per = 32 / bits;
+    uint32_t mask = (1u << bits) - 1, top = sign ? 1u << (bits - 1) : 0;
+    for (unsigned k = 0; k < K; k++)
+        EMU_EACH_LANE
+        {
+            uint32_t x = v[k / per * EMU_LANES + i] >> k % per * bits & mask;
+            m[k][i] = (int32_t)((x ^ top) - top);
+        }
+}
+
+/* desc->arg: bits of an element. With clamp the sum saturates, else it wraps. */
+static void run_integers(struct emu_wave *w, const struct emu_op *op)
+{
+    int32_t a[K][EMU_LANES], b[K][EMU_LANES];
+    uint32_t d[ROWS][EMU_LANES];
+    const struct emu_operand *c = &op->src[2];
+    if (!defined(w, op))
+        return;
+    unpack_integers(a, lanes(w, &op->src[0]), op->desc->arg, op->src[0].neg & 1);
+    unpack_integers(b, lanes(w, &op->src[1]), op->desc->arg, op->src[1].neg & 1);
+    for (unsigned reg = 0; reg < ROWS; reg++)
+        for (unsigned l = 0; l < EMU_LANES; l++) {
+            unsigned row = emu_wmma_d_row(l, reg), column = emu_wmma_d_column(l);
+            int64_t sum = (int32_t)lanes(w, c)[(c->kind == EMU_VGPR ? reg * EMU_LANES : 0) + l];
+            for (unsigned k = 0; k < K; k++)
+                sum += a[k][row] * b[k][column];
+            if (op->clamp)
+                sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+            d[reg][l] = (uint32_t)sum;
+        }
+    set_poison(w, op);
+    memcpy(w->space[EMU_VGPR] + op->dst[0].at, d, sizeof d);
+}
+
+#define ROW(nm, fn, bits, dt)                                                                      \
+    {.name = #nm,                                                                                  \
+     .run = fn,                                                                                    \
+     .cls = EMU_CLASS_WMMA,                                                                        \
+     .rule = EMU_POISON_OWN,                                                                       \
+     .flags = EMU_CROSS,                                                                           \
+     .arg = bits,                                                                                  \
+     .dst = {EMU_TYPE_##dt},                                                                       \
+     .src = {EMU_TYPE_x, EMU_TYPE_x, EMU_TYPE_##dt}},
+
+const struct emu_desc EMU_LEVELED(emu_ops_wmma)[] = {
+    ROW(v_wmma_f32_16x16x16_f16, v_wmma_f32_16x16x16_f16_run, 16, f32)
+        ROW(v_wmma_f32_16x16x16_bf16, v_wmma_f32_16x16x16_bf16_run, 16, f32)
+            ROW(v_wmma_f16_16x16x16_f16, v_wmma_f16_16x16x16_f16_run, 16, pf16)
+                ROW(v_wmma_bf16_16x16x16_bf16, v_wmma_bf16_16x16x16_bf16_run, 16, pbf16)
+                    ROW(v_wmma_i32_16x16x16_iu8, run_integers, 8, i32)
+                        ROW(v_wmma_i32_16x16x16_iu4, run_integers, 4, i32){.name = NULL}};
