@@ -1,0 +1,210 @@
+/* Branches, waits and barriers. */
+#include "tools/emu/alu.h"
+#include "tools/emu/group.h"
+
+static uint32_t immediate(const struct emu_op *op)
+{
+    return op->word & 0xffff;
+}
+
+static void jump(struct emu_wave *w, const struct emu_op *op, const struct emu_op *target)
+{
+    if (target)
+        w->pc = target;
+    else
+        emu_fault(w, op, "bad-branch", -1, "the target is not an instruction of a function");
+}
+
+static void branch_if(struct emu_wave *w, const struct emu_op *op, bool taken, uint64_t poison)
+{
+    if (poison)
+        emu_fault(w, op, "poison", -1, "the branch condition is undefined or not yet loaded");
+    else if (taken)
+        jump(w, op, op->target);
+}
+
+static uint64_t pair(const struct emu_wave *w, const uint32_t *s)
+{
+    return s[0] | (w->lanes > 32 ? (uint64_t)s[1] << 32 : 0);
+}
+
+static void branch(struct emu_wave *w, const struct emu_op *op)
+{
+    jump(w, op, op->target);
+}
+
+static void branch_scc0(struct emu_wave *w, const struct emu_op *op)
+{
+    branch_if(w, op, !w->scc, w->scc_poison);
+}
+
+static void branch_scc1(struct emu_wave *w, const struct emu_op *op)
+{
+    branch_if(w, op, w->scc, w->scc_poison);
+}
+
+static void branch_vccz(struct emu_wave *w, const struct emu_op *op)
+{
+    branch_if(w, op, !pair(w, &w->s[EMU_VCC_LO]), pair(w, &w->spoison[EMU_VCC_LO]));
+}
+
+static void branch_vccnz(struct emu_wave *w, const struct emu_op *op)
+{
+    branch_if(w, op, pair(w, &w->s[EMU_VCC_LO]), pair(w, &w->spoison[EMU_VCC_LO]));
+}
+
+static void branch_execz(struct emu_wave *w, const struct emu_op *op)
+{
+    branch_if(w, op, !pair(w, &w->s[EMU_EXEC_LO]), 0);
+}
+
+static void branch_execnz(struct emu_wave *w, const struct emu_op *op)
+{
+    branch_if(w, op, pair(w, &w->s[EMU_EXEC_LO]), 0);
+}
+
+static const struct emu_code *code_of(const struct emu_wave *w)
+{
+    return w->group->launch->kernel->code;
+}
+
+static uint64_t next_address(const struct emu_wave *w, const struct emu_op *op)
+{
+    return code_of(w)->address + op->pc + op->size;
+}
+
+static void getpc(struct emu_wave *w, const struct emu_op *op)
+{
+    emu_set_scalar(w, op, &op->dst[0], next_address(w, op), 0);
+}
+
+static void jump_to_register(struct emu_wave *w, const struct emu_op *op)
+{
+    uint64_t poison = 0, address = emu_scalar(w, &op->src[0], &poison);
+    if (poison)
+        emu_fault(w, op, "poison", -1, "the target address is undefined or not yet loaded");
+    else
+        jump(w, op, emu_code_at(code_of(w), address));
+}
+
+static void setpc(struct emu_wave *w, const struct emu_op *op)
+{
+    jump_to_register(w, op);
+}
+
+static void swappc(struct emu_wave *w, const struct emu_op *op)
+{
+    uint64_t next = next_address(w, op);
+    jump_to_register(w, op);
+    emu_set_scalar(w, op, &op->dst[0], next, 0);
+}
+
+static void call(struct emu_wave *w, const struct emu_op *op)
+{
+    emu_set_scalar(w, op, &op->dst[0], next_address(w, op), 0);
+    jump(w, op, op->target);
+}
+
+static void endpgm(struct emu_wave *w, const struct emu_op *op)
+{
+    (void)op;
+    w->state = EMU_ENDED;
+}
+
+static void barrier(struct emu_wave *w, const struct emu_op *op)
+{
+    (void)op;
+    w->state = EMU_AT_BARRIER;
+}
+
+static unsigned field(const struct emu_op *op, struct emu_counter_field f)
+{
+    return immediate(op) >> f.shift & ((1U << f.bits) - 1);
+}
+
+static void waitcnt(struct emu_wave *w, const struct emu_op *op)
+{
+    const struct emu_target *target = w->group->launch->target;
+    emu_wait_vm(w, field(op, target->vmcnt));
+    emu_wait_lgkm(w, field(op, target->lgkmcnt));
+}
+
+static void waitcnt_vmcnt(struct emu_wave *w, const struct emu_op *op)
+{
+    emu_wait_vm(w, immediate(op));
+}
+
+static void waitcnt_vscnt(struct emu_wave *w, const struct emu_op *op)
+{
+    emu_wait_vs(w, immediate(op));
+}
+
+static void waitcnt_lgkmcnt(struct emu_wave *w, const struct emu_op *op)
+{
+    emu_wait_lgkm(w, immediate(op));
+}
+
+static void trap(struct emu_wave *w, const struct emu_op *op)
+{
+    emu_fault(w, op, "trap", -1, "the kernel trapped with code %u", immediate(op));
+}
+
+/* Messages to the dispatcher; the one that kernels send frees registers early. */
+static void sendmsg(struct emu_wave *w, const struct emu_op *op)
+{
+    enum { DEALLOC_VGPRS = 3 };
+    if (immediate(op) != DEALLOC_VGPRS)
+        emu_run_unknown(w, op);
+}
+
+static void denorm_mode(struct emu_wave *w, const struct emu_op *op)
+{
+    w->mode = (w->mode & ~0xf0U) | (immediate(op) & 0xf) << 4;
+}
+
+static void set_rounding(struct emu_wave *w, const struct emu_op *op, unsigned mode)
+{
+    if (mode)
+        emu_fault(w, op, "unknown-instruction", -1,
+                  "only rounding to nearest even is emulated, not mode 0x%x", mode);
+}
+
+static void round_mode(struct emu_wave *w, const struct emu_op *op)
+{
+    set_rounding(w, op, immediate(op) & 0xf);
+}
+
+/* s_setreg_imm32_b32 of the MODE register; the literal follows the first dword. */
+static void setreg_imm32(struct emu_wave *w, const struct emu_op *op)
+{
+    enum { HW_REG_MODE = 1 };
+    uint32_t where = immediate(op), offset = where >> 6 & 31, bits = (where >> 11 & 31) + 1;
+    uint32_t mask = (bits < 32 ? (1U << bits) - 1 : UINT32_MAX) << offset, literal;
+    if ((where & 63) != HW_REG_MODE) {
+        emu_run_unknown(w, op);
+        return;
+    }
+    memcpy(&literal, (const void *)(uintptr_t)(code_of(w)->address + op->pc + 4), sizeof literal);
+    w->mode = (w->mode & ~mask) | (literal << offset & mask);
+    set_rounding(w, op, w->mode & 0xf);
+}
+
+static void nothing(struct emu_wave *w, const struct emu_op *op)
+{
+    (void)w, (void)op;
+}
+
+#define T(t) EMU_TYPE_##t
+#define FLOW_REG(nm, fn, class, d, s)                                                              \
+    {.name = #nm,                                                                                  \
+     .run = fn,                                                                                    \
+     .cls = EMU_CLASS_##class,                                                                     \
+     .rule = EMU_POISON_OWN,                                                                       \
+     .dst = {T(d)},                                                                                \
+     .src = {T(s)}},
+#define FLOW(name, run, class) FLOW_REG(name, run, class, none, none)
+#define NOTHING(name, class) FLOW(name, nothing, class)
+
+const struct emu_desc EMU_LEVELED(emu_ops_flow)[] = {
+#include "tools/emu/ops_flow.def"
+    {.name = NULL}};

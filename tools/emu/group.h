@@ -1,0 +1,118 @@
+/* A workgroup: its waves, its LDS, and who touched which byte since the last barrier.
+ *
+ * A byte's tag is epoch << EMU_TAG_BITS | wave + 1, the epoch counting barriers from 1;
+ * EMU_TAG_MANY as the wave of a read tag says that several waves have read the byte. An access that
+ * had not landed at a barrier is marked again in the epoch that begins there (group.c). */
+#ifndef WS_EMU_GROUP_H
+#define WS_EMU_GROUP_H
+
+#include "tools/emu/launch.h"
+#include "tools/emu/pending.h"
+#include "tools/emu/wave.h"
+
+#include <string.h>
+
+enum {
+    EMU_MAX_WAVES = 32,
+    EMU_TAG_BITS = 6,
+    EMU_TAG_MANY = (1 << EMU_TAG_BITS) - 1,
+    EMU_LAST_EPOCH = (1 << (16 - EMU_TAG_BITS)) - 1,
+    EMU_NEAR = 64,
+    EMU_CELL_BYTES = 16,
+};
+
+/* Tags of 16 bytes of global memory that the workgroup has written, or read where kernels write. */
+struct emu_cell {
+    uint64_t key;    /* address / EMU_CELL_BYTES + 1; 0: free */
+    uint32_t writer; /* pc of the last write */
+    uint16_t write[EMU_CELL_BYTES], read[EMU_CELL_BYTES];
+};
+
+struct emu_group {
+    struct emu_launch *launch;
+    uint64_t order, id; /* place in the order of the launch; flat id */
+    uint32_t index[3];
+    unsigned wave_count;
+    struct emu_wave *wave;
+    bool strict;
+    bool race; /* strict, and more than one wave */
+    unsigned epoch;
+    uint64_t random;
+
+    uint32_t lds_bytes; /* as allocated to the workgroup */
+    uint8_t *lds;
+    uint8_t *lds_poison; /* a byte a byte */
+    uint16_t *lds_write, *lds_read;
+    uint32_t *lds_writer; /* pc of the last write, a dword of LDS */
+
+    struct emu_cell *cell;
+    size_t cell_capacity, cell_count;
+    bool cell_written;             /* any cell has been written */
+    uint64_t written[EMU_WRITTEN]; /* allocations this thread has written; the last is reused */
+
+    /* Allocations that memory instructions last found, by pc. */
+    const struct emu_allocation *near[EMU_NEAR];
+};
+
+static inline uint16_t emu_tag(const struct emu_wave *w)
+{
+    return (uint16_t)(w->group->epoch << EMU_TAG_BITS | (w->index + 1));
+}
+
+/* Another wave's access of the same epoch. */
+static inline unsigned emu_conflict(uint16_t tag, uint16_t mine)
+{
+    return ((tag ^ mine) >> EMU_TAG_BITS) == 0 && tag != mine;
+}
+
+/* The read tag of a byte after a read. */
+static inline uint16_t emu_read_tag(uint16_t tag, uint16_t mine)
+{
+    return ((tag ^ mine) >> EMU_TAG_BITS) == 0 && tag != mine ? mine | EMU_TAG_MANY : mine;
+}
+
+/* Marks `bytes` of LDS at `address` (within it) as accessed and reports a race. Inline: `bytes` is
+ * a constant where it matters. */
+static inline void emu_lds_mark(struct emu_wave *w, const struct emu_op *op, int lane,
+                                uint32_t address, unsigned bytes, bool write)
+{
+    struct emu_group *g = w->group;
+    uint16_t mine = emu_tag(w);
+    uint16_t *wt = g->lds_write + address, *rt = g->lds_read + address;
+    unsigned race = 0;
+    if (write) {
+        for (unsigned b = 0; b < bytes; b++) {
+            race |= emu_conflict(wt[b], mine) | emu_conflict(rt[b], mine);
+            wt[b] = mine;
+        }
+        for (unsigned b = 0; b < bytes; b += 4)
+            g->lds_writer[(address + b) / 4] = op->pc;
+    } else {
+        for (unsigned b = 0; b < bytes; b++) {
+            race |= emu_conflict(wt[b], mine);
+            rt[b] = emu_read_tag(rt[b], mine);
+        }
+    }
+    if (race)
+        emu_fault(w, op, "race", lane,
+                  "%s of LDS byte 0x%x, which another wave %s (last write at pc 0x%x) with no "
+                  "barrier and wait between",
+                  write ? "write" : "read", address, write ? "reads or writes" : "writes",
+                  g->lds_writer[address / 4] - (uint32_t)g->launch->kernel->entry->pc);
+}
+
+/* Global memory: the same for written memory. `write` as above. */
+void emu_global_mark(struct emu_wave *w, const struct emu_op *op, int lane, uint64_t address,
+                     unsigned bytes, bool write);
+
+/* Whether reads of an allocation are to be marked. */
+bool emu_global_tracked(const struct emu_group *g, const struct emu_allocation *a);
+
+/* Prepares a workgroup's memory for a launch; 0, or -1 without memory. Freed by emu_group_free. */
+int emu_group_init(struct emu_group *g, struct emu_launch *launch);
+void emu_group_free(struct emu_group *g);
+
+/* Runs workgroup `id`, which is the `order`th, to its end or first finding. */
+void emu_group_run(struct emu_group *g, uint64_t order, uint64_t id);
+
+#endif

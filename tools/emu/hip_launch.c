@@ -1,0 +1,211 @@
+/* hipModuleLaunchKernel: checks, the kernel argument segment, and the run. */
+#include "tools/emu/hip_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+WS_EMU_API int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y,
+                                     unsigned grid_z, unsigned block_x, unsigned block_y,
+                                     unsigned block_z, unsigned dynamic_lds, void *stream,
+                                     void **parameters, void **extra);
+
+enum { KERNARG_BYTES = 1 << 16, WAVE32 = 1 << 10, ABI_V5 = 3 };
+
+/* The pairs of the `extra` form. */
+enum { PARAM_END = 3, PARAM_BUFFER = 1, PARAM_SIZE = 2 };
+
+static const struct emu_module *module_of(const struct emu_kernel_code *kernel, size_t *index)
+{
+    for (const struct emu_module *m = emu_state.modules; m; m = m->next)
+        if (kernel >= m->kernels && kernel < m->kernels + m->object.kernel_count) {
+            *index = (size_t)(kernel - m->kernels);
+            return m;
+        }
+    return NULL;
+}
+
+static enum emu_hip_code from_parameters(const struct ws_object_kernel *kernel, void **parameters,
+                                         uint8_t *kernarg)
+{
+    size_t next = 0;
+    for (size_t i = 0; i < kernel->arg_count; i++) {
+        const struct ws_object_arg *arg = &kernel->args[i];
+        if (arg->is_hidden)
+            continue;
+        if (!parameters || !parameters[next])
+            return hipErrorInvalidValue;
+        memcpy(kernarg + arg->offset, parameters[next++], arg->size);
+    }
+    return hipSuccess;
+}
+
+static enum emu_hip_code from_extra(void **extra, uint8_t *kernarg, size_t room)
+{
+    const void *buffer = NULL;
+    size_t size = 0;
+    for (int i = 0; (uintptr_t)extra[i] != PARAM_END; i += 2) {
+        if ((uintptr_t)extra[i] == PARAM_BUFFER)
+            buffer = extra[i + 1];
+        else if ((uintptr_t)extra[i] == PARAM_SIZE)
+            size = *(const size_t *)extra[i + 1];
+        else
+            return hipErrorInvalidValue;
+    }
+    if (size > room || (size && !buffer))
+        return hipErrorInvalidValue;
+    if (size)
+        memcpy(kernarg, buffer, size);
+    return hipSuccess;
+}
+
+static void put(uint8_t *at, uint64_t value, size_t size)
+{
+    memcpy(at, &value, size);
+}
+
+/* The implicit arguments of code object v5: LLVM's "User Guide for AMDGPU Backend", code object v5
+ * metadata. */
+static void fill_hidden(const struct emu_launch *launch, uint8_t *kernarg)
+{
+    enum { BLOCK_COUNT = 0, GROUP_SIZE = 12, REMAINDER = 18, GRID_DIMS = 64, DYNAMIC_LDS = 120 };
+    const struct emu_kernel_code *kernel = launch->kernel;
+    uint8_t *hidden = kernarg + kernel->hidden_args;
+    if (kernel->hidden_args == UINT32_MAX || kernel->abi_version < ABI_V5 ||
+        kernel->hidden_args + DYNAMIC_LDS + 4 > KERNARG_BYTES)
+        return;
+    unsigned dims = launch->grid[2] * launch->block[2] > 1   ? 3
+                    : launch->grid[1] * launch->block[1] > 1 ? 2
+                                                             : 1;
+    for (size_t axis = 0; axis < 3; axis++) {
+        put(hidden + BLOCK_COUNT + 4 * axis, launch->grid[axis], 4);
+        put(hidden + GROUP_SIZE + 2 * axis, launch->block[axis], 2);
+        put(hidden + REMAINDER + 2 * axis, 0, 2); /* HIP's grids are whole blocks */
+    }
+    put(hidden + GRID_DIMS, dims, 2);
+    put(hidden + DYNAMIC_LDS, launch->lds_bytes - kernel->lds_bytes, 4);
+}
+
+/* hsa_kernel_dispatch_packet_t, as far as kernels read it. */
+static void fill_packet(const struct emu_launch *launch, uint8_t *packet)
+{
+    enum { WORKGROUP = 4, GRID = 12, PRIVATE = 24, GROUP = 28, KERNARG = 40 };
+    for (size_t axis = 0; axis < 3; axis++) {
+        put(packet + WORKGROUP + 2 * axis, launch->block[axis], 2);
+        put(packet + GRID + 4 * axis, (uint64_t)launch->grid[axis] * launch->block[axis], 4);
+    }
+    put(packet + PRIVATE, launch->kernel->scratch_bytes, 4);
+    put(packet + GROUP, launch->lds_bytes, 4);
+    put(packet + KERNARG, launch->kernarg, 8);
+}
+
+static enum emu_hip_code check_shape(const struct emu_launch *launch)
+{
+    const struct emu_kernel_code *kernel = launch->kernel;
+    uint64_t items = 1;
+    for (int axis = 0; axis < 3; axis++) {
+        if (launch->grid[axis] == 0 || launch->block[axis] == 0)
+            return hipErrorInvalidConfiguration;
+        if (kernel->required_block[0] && kernel->required_block[axis] != launch->block[axis])
+            return hipErrorInvalidConfiguration;
+        items *= launch->block[axis] <= 1024 ? launch->block[axis] : 1025;
+    }
+    uint32_t most = kernel->max_workgroup ? kernel->max_workgroup : 1024;
+    if (items > most || items > 1024)
+        return hipErrorInvalidConfiguration;
+    return launch->lds_bytes > launch->target->lds_bytes ? hipErrorInvalidValue : hipSuccess;
+}
+
+static enum emu_hip_code fill_arguments(struct emu_launch *launch, const struct ws_object_kernel *k,
+                                        void **parameters, void **extra)
+{
+    uint8_t *kernarg = (uint8_t *)(uintptr_t)emu_state.kernarg;
+    if (launch->kernel->kernarg_bytes > KERNARG_BYTES)
+        return hipErrorInvalidValue;
+    memset(kernarg, 0, KERNARG_BYTES);
+    fill_hidden(launch, kernarg);
+    fill_packet(launch, (uint8_t *)(uintptr_t)emu_state.dispatch_packet);
+    /* The device sees no more than the kernel declares. */
+    uint32_t size = launch->kernel->kernarg_bytes;
+    emu_memory_find(&emu_state.memory, emu_state.kernarg)->size = size ? (size + 15) & ~15U : 1;
+    return extra ? from_extra(extra, kernarg, size) : from_parameters(k, parameters, kernarg);
+}
+
+static bool have_segments(void)
+{
+    struct emu_memory *memory = &emu_state.memory;
+    if (!emu_state.kernarg)
+        emu_state.kernarg = emu_memory_add(memory, KERNARG_BYTES, true);
+    if (!emu_state.dispatch_packet)
+        emu_state.dispatch_packet = emu_memory_add(memory, 64, true);
+    if (!emu_state.kernarg || !emu_state.dispatch_packet)
+        return false;
+    emu_memory_find(memory, emu_state.kernarg)->readonly = true;
+    emu_memory_find(memory, emu_state.dispatch_packet)->readonly = true;
+    return true;
+}
+
+static void refuse(struct emu_launch *launch, const char *what)
+{
+    struct ws_emu_finding *finding = &launch->findings[0].finding;
+    launch->finding_count = 1;
+    *finding = (struct ws_emu_finding){.rule = "unsupported", .lane = -1};
+    snprintf(finding->text, sizeof finding->text, "unsupported: %.256s: %s", launch->kernel->name,
+             what);
+}
+
+static enum emu_hip_code run(struct emu_launch *launch)
+{
+    if (launch->target->wave_size == 32 && !(launch->kernel->properties & WAVE32)) {
+        refuse(launch, "waves of 64 lanes are not emulated on this target");
+        return hipErrorLaunchFailure;
+    }
+    if (emu_launch_run(launch))
+        return hipErrorOutOfMemory;
+    for (size_t i = 0; i < EMU_WRITTEN && launch->written[i]; i++)
+        emu_memory_find(&emu_state.memory, launch->written[i])->written = true;
+    return launch->finding_count ? hipErrorLaunchFailure : hipSuccess;
+}
+
+static enum emu_hip_code launch_locked(const struct emu_kernel_code *kernel, const unsigned *grid,
+                                       const unsigned *block, unsigned dynamic_lds,
+                                       void **parameters, void **extra)
+{
+    struct emu_launch *launch = &emu_state.last;
+    size_t index = 0;
+    const struct emu_module *module = module_of(kernel, &index);
+    memset(launch, 0, sizeof *launch);
+    if (!module)
+        return hipErrorInvalidDeviceFunction;
+    launch->target = module->target;
+    launch->kernel = kernel;
+    launch->memory = &emu_state.memory;
+    launch->config = emu_state.config;
+    launch->lds_bytes = kernel->lds_bytes + dynamic_lds;
+    launch->selected = emu_state.selected;
+    launch->selected_count = emu_state.selected_count;
+    memcpy(launch->grid, grid, sizeof launch->grid);
+    memcpy(launch->block, block, sizeof launch->block);
+    enum emu_hip_code code = check_shape(launch);
+    if (code)
+        return code;
+    if (!have_segments())
+        return hipErrorOutOfMemory;
+    launch->kernarg = emu_state.kernarg;
+    launch->dispatch_packet = emu_state.dispatch_packet;
+    code = fill_arguments(launch, &module->object.kernels[index], parameters, extra);
+    return code ? code : run(launch);
+}
+
+int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                          unsigned block_x, unsigned block_y, unsigned block_z,
+                          unsigned dynamic_lds, void *stream, void **parameters, void **extra)
+{
+    (void)stream;
+    const unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
+    if (!function || (parameters && extra))
+        return emu_result(hipErrorInvalidValue);
+    emu_lock();
+    enum emu_hip_code code = launch_locked(function, grid, block, dynamic_lds, parameters, extra);
+    emu_unlock();
+    return emu_result(code);
+}

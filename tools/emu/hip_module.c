@@ -1,0 +1,197 @@
+/* HIP's modules and launches. */
+#include "tools/emu/hip_state.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+WS_EMU_API int hipModuleLoad(void **module, const char *path);
+WS_EMU_API int hipModuleLoadData(void **module, const void *image);
+WS_EMU_API int hipModuleLoadDataEx(void **module, const void *image, unsigned options, int *names,
+                                   void **values);
+WS_EMU_API int hipModuleUnload(void *module);
+WS_EMU_API int hipModuleGetFunction(void **function, void *module, const char *name);
+WS_EMU_API int hipFuncGetAttribute(int *value, int attribute, const void *function);
+WS_EMU_API int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function,
+                                                                  int block_size,
+                                                                  size_t dynamic_lds);
+
+static enum emu_hip_code load(void **handle, const void *image, size_t size)
+{
+    const struct emu_target *target = emu_target_at(emu_device);
+    struct emu_module *module = NULL;
+    emu_lock();
+    enum emu_hip_code code = emu_module_load(&module, image, size, target, &emu_state.memory);
+    if (!code) {
+        module->next = emu_state.modules;
+        emu_state.modules = module;
+        *handle = module;
+    }
+    emu_unlock();
+    return code;
+}
+
+static enum emu_hip_code read_file(const char *path, void **bytes, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return hipErrorFileNotFound;
+    long length = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
+    enum emu_hip_code code = hipErrorInvalidImage;
+    rewind(file);
+    *bytes = length > 0 ? malloc((size_t)length) : NULL;
+    if (*bytes) {
+        *size = fread(*bytes, 1, (size_t)length, file);
+        code = *size == (size_t)length ? hipSuccess : hipErrorInvalidImage;
+    }
+    if (code)
+        free(*bytes);
+    fclose(file);
+    return code;
+}
+
+int hipModuleLoad(void **module, const char *path)
+{
+    void *bytes;
+    size_t size;
+    if (!module || !path)
+        return emu_result(hipErrorInvalidValue);
+    enum emu_hip_code code = read_file(path, &bytes, &size);
+    if (code)
+        return emu_result(code);
+    code = load(module, bytes, size);
+    free(bytes);
+    return emu_result(code);
+}
+
+/* Copies from the caller's memory without faulting where it ends. */
+static bool peek(void *to, const void *from, size_t size)
+{
+    struct iovec local = {to, size}, remote = {(void *)(uintptr_t)from, size};
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+/* HIP passes no size: the section table, which linkers write last, gives it. */
+static size_t image_size(const void *image)
+{
+    Elf64_Ehdr header;
+    enum { MOST = 1 << 30 };
+    if (!peek(&header, image, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+        return 0;
+    uint64_t size = header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize;
+    return header.e_shoff < MOST && size < MOST && size >= sizeof header ? (size_t)size : 0;
+}
+
+int hipModuleLoadData(void **module, const void *image)
+{
+    if (!module || !image)
+        return emu_result(hipErrorInvalidValue);
+    size_t size = image_size(image);
+    void *copy = size ? malloc(size) : NULL;
+    enum emu_hip_code code = hipErrorInvalidImage;
+    if (copy && peek(copy, image, size))
+        code = load(module, copy, size);
+    free(copy);
+    return emu_result(code);
+}
+
+int hipModuleLoadDataEx(void **module, const void *image, unsigned options, int *names,
+                        void **values)
+{
+    (void)options, (void)names, (void)values; /* of a just-in-time compiler */
+    return hipModuleLoadData(module, image);
+}
+
+int hipModuleUnload(void *handle)
+{
+    bool found = false;
+    emu_lock();
+    for (struct emu_module **m = &emu_state.modules; *m && !found; m = &(*m)->next) {
+        if (*m != handle)
+            continue;
+        struct emu_module *module = *m;
+        found = true;
+        *m = module->next;
+        emu_module_free(module, &emu_state.memory);
+        break;
+    }
+    emu_unlock();
+    return emu_result(found ? hipSuccess : hipErrorInvalidHandle);
+}
+
+int hipModuleGetFunction(void **function, void *handle, const char *name)
+{
+    if (!function || !handle || !name)
+        return emu_result(hipErrorInvalidValue);
+    emu_lock();
+    struct emu_module *module = emu_state.modules;
+    while (module && module != handle)
+        module = module->next;
+    *function = NULL;
+    for (size_t k = 0; module && k < module->object.kernel_count; k++)
+        if (strcmp(module->object.kernels[k].name, name) == 0)
+            *function = &module->kernels[k];
+    emu_unlock();
+    if (!module)
+        return emu_result(hipErrorInvalidHandle);
+    return emu_result(*function ? hipSuccess : hipErrorNotFound);
+}
+
+/* Numbers of hipFunction_attribute. */
+int hipFuncGetAttribute(int *value, int attribute, const void *function)
+{
+    enum { MAX_THREADS, SHARED, CONSTANT, LOCAL, REGISTERS, PTX, BINARY, CACHE, MAX_DYNAMIC };
+    const struct emu_kernel_code *kernel = function;
+    if (!value || !kernel)
+        return emu_result(hipErrorInvalidValue);
+    switch (attribute) {
+    case MAX_THREADS:
+        *value = (int)kernel->max_workgroup;
+        break;
+    case SHARED:
+        *value = (int)kernel->lds_bytes;
+        break;
+    case LOCAL:
+        *value = (int)kernel->scratch_bytes;
+        break;
+    case REGISTERS:
+        *value = (int)kernel->vgprs;
+        break;
+    case MAX_DYNAMIC:
+        *value = (int)(kernel->target->lds_bytes - kernel->lds_bytes);
+        break;
+    case CONSTANT:
+    case PTX:
+    case BINARY:
+    case CACHE:
+        *value = 0;
+        break;
+    default:
+        return emu_result(hipErrorInvalidValue);
+    }
+    return hipSuccess;
+}
+
+/* A compute unit has two SIMDs of 16 waves, and here counts its own LDS only. */
+int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int block_size,
+                                                       size_t dynamic_lds)
+{
+    enum { SIMDS = 2, MAX_WAVES = 16 };
+    const struct emu_kernel_code *kernel = function;
+    if (!blocks || !kernel || block_size <= 0)
+        return emu_result(hipErrorInvalidValue);
+    const struct emu_target *target = kernel->target;
+    unsigned granule = target->vgpr_granule;
+    unsigned vgprs = (kernel->vgprs + granule - 1) / granule * granule;
+    unsigned waves = target->vgpr_file / vgprs;
+    waves = SIMDS * (waves < MAX_WAVES ? waves : MAX_WAVES);
+    unsigned per_block = ((unsigned)block_size + target->wave_size - 1) / target->wave_size;
+    size_t lds = kernel->lds_bytes + dynamic_lds;
+    unsigned by_waves = waves / per_block;
+    size_t by_lds = lds ? target->lds_bytes / lds : by_waves;
+    *blocks = (int)(by_lds < by_waves ? by_lds : by_waves);
+    return hipSuccess;
+}

@@ -1,0 +1,58 @@
+/* Memory operations under way, in strict mode: a load's registers stay poison until a wait counter
+ * forces it to have landed. Loads move their data when they are issued; what is late is only the
+ * permission to look at it. */
+#ifndef WS_EMU_PENDING_H
+#define WS_EMU_PENDING_H
+
+#include "tools/emu/op.h"
+#include "tools/emu/wave.h"
+
+enum emu_queue_kind {
+    EMU_QUEUE_VM,   /* vector loads: vmcnt, in order */
+    EMU_QUEUE_VS,   /* vector stores: vscnt, in order */
+    EMU_QUEUE_LDS,  /* lgkmcnt, in order among themselves */
+    EMU_QUEUE_SMEM, /* lgkmcnt, in any order: only lgkmcnt(0) says anything */
+    EMU_QUEUE_COUNT
+};
+
+/* The counters have 6 bits: issue of one more waits for the oldest. */
+enum { EMU_QUEUE_DEPTH = 63 };
+
+struct emu_landing {
+    const struct emu_op *op;
+    uint32_t exec;
+    uint16_t reg;
+    uint8_t dwords;              /* destination registers; 0 for stores */
+    uint64_t halves;             /* emu_both(~0), or the half that a d16 load writes */
+    uint64_t poison[4];          /* of the loaded data itself: undefined LDS bytes */
+    uint64_t address[EMU_LANES]; /* of each lane, LDS and stores of a workgroup of several waves */
+};
+
+struct emu_queue {
+    unsigned first, count;
+    struct emu_landing entry[EMU_QUEUE_DEPTH + 1];
+};
+
+struct emu_pending {
+    struct emu_queue queue[EMU_QUEUE_COUNT];
+    /* Loads under way into each VGPR and SGPR. */
+    uint8_t vgpr[1024];
+    uint8_t sgpr[EMU_SGPRS];
+};
+
+/* Adds an operation and poisons its destination; returns its entry with op and exec set. */
+struct emu_landing *emu_issue(struct emu_wave *w, enum emu_queue_kind kind, const struct emu_op *op,
+                              uint32_t exec);
+
+/* Called when a load's entry is filled in: poisons its registers. */
+void emu_hide(struct emu_wave *w, enum emu_queue_kind kind, const struct emu_landing *landing);
+
+/* Lands the oldest until at most `left` of the queue are under way. */
+void emu_land(struct emu_wave *w, enum emu_queue_kind kind, unsigned left);
+
+/* What the wait instructions do. */
+void emu_wait_vm(struct emu_wave *w, unsigned left);
+void emu_wait_vs(struct emu_wave *w, unsigned left);
+void emu_wait_lgkm(struct emu_wave *w, unsigned left);
+
+#endif
