@@ -22,7 +22,12 @@ extern const struct emu_desc EMU_LEVELED(emu_ops_flow)[];
 #define emu_run_lanes EMU_LEVELED(emu_run_lanes)
 emu_run emu_run_lanes;
 
-/* The run function of VOPD: op->half[0] and op->half[1] read everything before either writes. */
+/* The same with a kernel other than the row's. */
+#define emu_run_kernel EMU_LEVELED(emu_run_kernel)
+void emu_run_kernel(struct emu_wave *w, const struct emu_op *op, emu_kernel *kernel);
+
+/* The run function of VOPD: op->half[0] and op->half[1] read everything before either writes.
+ * op->plain says that Y does not read what X writes. */
 #define emu_run_vopd EMU_LEVELED(emu_run_vopd)
 emu_run emu_run_vopd;
 

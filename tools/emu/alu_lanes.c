@@ -1,48 +1,511 @@
-/* The executor of every instruction that has a lane kernel. */
+/* The executor of every instruction that has a lane kernel. Sources are brought into canonical form
+ * (struct lanes), the kernel runs, results are stored in the lanes of EXEC. What an operand needs
+ * was decided at decode (prepare.c). */
 #include "tools/emu/alu.h"
 
-/* Poison of a 32-bit result by rule. */
-static uint64_t spread(uint64_t poison)
+/* Sources in canonical form and the lanes that the instruction writes. */
+struct sources {
+    const uint32_t *lanes[3];
+    uint64_t poison[3][2]; /* by dword, as in struct emu_block; 16-bit values: both halves alike */
+    uint64_t any;          /* all of them together */
+    uint32_t mask_poison;  /* of an implicit VCC */
+    uint32_t write;
+};
+
+/* What a kernel leaves. */
+struct results {
+    uint32_t *lanes[EMU_MAX_DST];
+    uint64_t poison[2]; /* of the first destination, by dword */
+    uint32_t mask_poison;
+    uint32_t write;
+};
+
+static unsigned block_of(const struct emu_wave *w)
 {
-    return emu_both(emu_any(poison));
+    return w->space[EMU_VGPR] != w->block[0].v;
 }
 
-/* Stores one result of EMU_LANES lanes, in lanes of EXEC only. */
-static void store(struct emu_wave *w, const struct emu_operand *d, const uint32_t *out,
-                  uint64_t poison, uint32_t exec)
+static uint32_t low(uint64_t poison)
 {
-    if (d->type == EMU_TYPE_mask) {
-        unsigned block = w->space[EMU_VGPR] != w->block[0].v;
-        uint32_t bits = 0;
-        EMU_EACH_LANE
-        {
-            bits |= (out[i] & 1) << i;
-        }
-        w->s[d->reg + block] = bits & exec;
-        w->spoison[d->reg + block] = emu_any(poison) & exec;
+    return (uint32_t)poison;
+}
+
+static uint32_t high(uint64_t poison)
+{
+    return (uint32_t)(poison >> 32);
+}
+
+static uint64_t halves(uint32_t low_half, uint32_t high_half)
+{
+    return (uint64_t)high_half << 32 | low_half;
+}
+
+static void spread_mask(uint32_t *out, uint32_t bits)
+{
+    EMU_EACH_LANE
+    {
+        out[i] = bits >> i & 1;
+    }
+}
+
+static uint32_t gather_mask(const uint32_t *lanes)
+{
+    uint32_t bits = 0;
+#pragma omp simd reduction(| : bits)
+    for (unsigned i = 0; i < EMU_LANES; i++)
+        bits |= (lanes[i] & 1) << i;
+    return bits;
+}
+
+static void load_scalar(struct emu_wave *w, const struct emu_operand *o, uint32_t *out,
+                        uint64_t *poison)
+{
+    if (o->type == EMU_TYPE_mask) {
+        spread_mask(out, w->s[o->reg + block_of(w)]);
+        poison[0] = emu_both(w->spoison[o->reg + block_of(w)]);
         return;
     }
-    for (unsigned word = 0; word < d->dwords; word++) {
-        uint32_t *to = w->space[EMU_VGPR] + d->at + word * EMU_LANES;
-        const uint32_t *from = out + word * EMU_LANES;
+    for (unsigned word = 0; word < o->dwords; word++) {
+        uint32_t value = o->kind == EMU_SCC ? w->scc : w->s[o->reg + word];
+        uint32_t bad = o->kind == EMU_SCC ? w->scc_poison : w->spoison[o->reg + word];
         EMU_EACH_LANE
         {
-            to[i] = exec >> i & 1 ? from[i] : to[i];
+            out[word * EMU_LANES + i] = value;
         }
-        uint64_t *p = w->poison[EMU_VGPR] + d->reg + word;
-        *p = (*p & ~emu_both(exec)) | (poison & emu_both(exec));
+        poison[word] = halves(bad & 0xffff ? UINT32_MAX : 0, bad >> 16 ? UINT32_MAX : 0);
     }
+}
+
+static void load(struct emu_wave *w, const struct emu_op *op, unsigned k, struct sources *s)
+{
+    const struct emu_operand *o = &op->src[k];
+    s->poison[k][0] = s->poison[k][1] = 0;
+    if (o->kind > EMU_CONST) {
+        load_scalar(w, o, w->temp[k], s->poison[k]);
+        s->lanes[k] = w->temp[k];
+        return;
+    }
+    const uint64_t *poison = w->poison[o->kind] + o->reg;
+    s->lanes[k] = w->space[o->kind] + o->at;
+    for (unsigned word = 0; word < o->dwords; word++)
+        s->poison[k][word] = poison[word];
+}
+
+/* Lanes that row_mask and bank_mask leave. */
+static uint32_t dpp_rows(const struct emu_wave *w, const struct emu_dpp *dpp)
+{
+    uint32_t rows = dpp->row_mask >> 2 * block_of(w) & 3;
+    uint32_t banks = 0;
+    for (unsigned bank = 0; bank < 4; bank++)
+        banks |= dpp->bank_mask >> bank & 1 ? 0xf000fu << 4 * bank : 0;
+    return banks & ((rows & 1 ? 0xffff : 0) | (rows & 2 ? 0xffff0000 : 0));
+}
+
+static uint64_t permute_poison(uint64_t poison, const uint8_t *from, uint32_t valid)
+{
+    uint64_t moved = 0;
+    for (unsigned i = 0; i < EMU_LANES; i++)
+        if (valid >> i & 1) {
+            moved |= (poison >> from[i] & 1) << i;
+            moved |= (poison >> (32 + from[i]) & 1) << (32 + i);
+        }
+    return moved;
+}
+
+/* Replaces source 0 by other lanes of itself. */
+static void permute(struct emu_wave *w, const struct emu_op *op, struct sources *s)
+{
+    const struct emu_dpp *dpp = &op->dpp;
+    uint32_t exec = dpp->fetch_inactive ? UINT32_MAX : emu_exec(w), valid = 0;
+    for (unsigned i = 0; i < EMU_LANES; i++)
+        if (dpp->from[i] != EMU_DPP_NOWHERE)
+            valid |= (exec >> dpp->from[i] & 1) << i;
+    for (unsigned word = 0; word < op->src[0].dwords; word++) {
+        const uint32_t *in = s->lanes[0] + word * EMU_LANES;
+        uint32_t *out = w->temp[0] + word * EMU_LANES;
+        for (unsigned i = 0; i < EMU_LANES; i++)
+            out[i] = valid >> i & 1 ? in[dpp->from[i]] : 0;
+        if (s->poison[0][word])
+            s->poison[0][word] = permute_poison(s->poison[0][word], dpp->from, valid);
+    }
+    s->lanes[0] = w->temp[0];
+    s->write &= dpp_rows(w, dpp);
+    if (!dpp->bound_ctrl && dpp->kind != EMU_DPP8)
+        s->write &= valid;
+}
+
+static void fix_half(const struct emu_operand *o, const uint32_t *in, uint32_t *out)
+{
+    unsigned shift = o->half ? 16 : 0;
+    uint32_t keep = o->abs ? 0x7fff : 0xffff, flip = o->neg & 1 ? 0x8000 : 0;
+    EMU_EACH_LANE
+    {
+        out[i] = (in[i] >> shift & keep) ^ flip;
+    }
+}
+
+static void fix_packed(const struct emu_operand *o, const uint32_t *in, uint32_t *out)
+{
+    unsigned shift = o->sel ? 16 : 0, shift_hi = o->sel_hi ? 16 : 0;
+    uint32_t flip = (o->neg & 1 ? 0x8000 : 0) | (o->neg & 2 ? 0x80000000 : 0);
+    EMU_EACH_LANE
+    {
+        out[i] = ((in[i] >> shift & 0xffff) | in[i] >> shift_hi << 16) ^ flip;
+    }
+}
+
+/* Sign modifiers of the dword that has the sign; op_sel_hi of a mixed operand makes it f16. */
+static void fix_sign(const struct emu_operand *o, const uint32_t *in, uint32_t *out)
+{
+    uint32_t keep = o->abs ? 0x7fffffff : UINT32_MAX, flip = o->neg & 1 ? 0x80000000 : 0;
+    if (o->type == EMU_TYPE_mix && o->sel_hi) {
+        unsigned shift = o->sel ? 16 : 0;
+        EMU_EACH_LANE
+        {
+            out[i] = (emu_bits(emu_from_f16(in[i] >> shift)) & keep) ^ flip;
+        }
+        return;
+    }
+    EMU_EACH_LANE
+    {
+        out[i] = (in[i] & keep) ^ flip;
+    }
+}
+
+static void fix(struct emu_wave *w, const struct emu_op *op, unsigned k, struct sources *s)
+{
+    const struct emu_operand *o = &op->src[k];
+    const uint32_t *in = s->lanes[k];
+    uint32_t *out = w->temp[k];
+    if (emu_is_half(o->type)) {
+        fix_half(o, in, out);
+    } else if (emu_is_packed(o->type)) {
+        fix_packed(o, in, out);
+    } else if (o->dwords == 2) {
+        if (out != in)
+            memcpy(out, in, EMU_LANES * sizeof *out);
+        fix_sign(o, in + EMU_LANES, out + EMU_LANES);
+    } else {
+        fix_sign(o, in, out);
+    }
+    s->lanes[k] = out;
+}
+
+/* The poison of a source, once fixed. */
+static void fix_poison(const struct emu_operand *o, uint64_t *poison)
+{
+    uint64_t p = poison[0];
+    if (emu_is_half(o->type))
+        poison[0] = emu_both(o->half ? high(p) : low(p));
+    else if (o->type == EMU_TYPE_mix && o->sel_hi)
+        poison[0] = emu_both(o->sel ? high(p) : low(p));
+    else if (emu_is_packed(o->type))
+        poison[0] = halves(o->sel ? high(p) : low(p), o->sel_hi ? high(p) : low(p));
+}
+
+/* Zeroes subnormals, but for their sign. */
+static void flush(unsigned type, const uint32_t *in, uint32_t *out)
+{
+    if (type == EMU_TYPE_f32) {
+        EMU_EACH_LANE
+        {
+            out[i] = in[i] & 0x7f800000 ? in[i] : in[i] & 0x80000000;
+        }
+    } else if (type == EMU_TYPE_f64) {
+        EMU_EACH_LANE
+        {
+            uint32_t word = in[EMU_LANES + i], lost = word & 0x7ff00000 ? UINT32_MAX : 0;
+            out[i] = in[i] & lost;
+            out[EMU_LANES + i] = word & (lost | 0x80000000);
+        }
+    } else {
+        EMU_EACH_LANE
+        {
+            uint32_t keep =
+                (in[i] & 0x7c00 ? 0xffff : 0x8000) | (in[i] & 0x7c000000 ? 0xffff0000 : 0x80000000);
+            out[i] = in[i] & keep;
+        }
+    }
+}
+
+/* Whether MODE flushes operands of a type; a bit of each pair is for sources, one for results. */
+static bool flushes(const struct emu_wave *w, unsigned type, uint32_t bits)
+{
+    if (type == EMU_TYPE_f32)
+        return !(w->mode & EMU_DENORM_F32_KEEP & bits);
+    return (type == EMU_TYPE_f64 || type == EMU_TYPE_f16 || type == EMU_TYPE_pf16) &&
+           !(w->mode & EMU_DENORM_F16_F64_KEEP & bits);
+}
+
+enum { DENORM_KEEP = EMU_DENORM_F32_KEEP | EMU_DENORM_F16_F64_KEEP };
+enum { DENORM_IN = 0x50, DENORM_OUT = 0xa0 };
+
+static void read_sources(struct emu_wave *w, const struct emu_op *op, struct sources *s)
+{
+    s->write = emu_exec(w);
+    s->any = 0;
+    s->mask_poison = 0;
+    for (unsigned k = 0; k < op->nsrc; k++)
+        load(w, op, k, s);
+    for (unsigned k = op->nsrc; k < 3; k++)
+        s->lanes[k] = NULL;
+    if (op->dpp.kind)
+        permute(w, op, s);
+    for (unsigned k = 0; k < op->nsrc; k++) {
+        if (op->src[k].fix)
+            fix(w, op, k, s);
+        if ((w->mode & DENORM_KEEP) != DENORM_KEEP && flushes(w, op->src[k].type, DENORM_IN)) {
+            flush(op->src[k].type, s->lanes[k], w->temp[k]);
+            s->lanes[k] = w->temp[k];
+        }
+        if (s->poison[k][0] | s->poison[k][1]) {
+            fix_poison(&op->src[k], s->poison[k]);
+            s->any |= s->poison[k][0] | s->poison[k][1];
+        }
+    }
+    if (op->desc->flags & EMU_VCC_IN)
+        s->mask_poison = w->spoison[EMU_VCC_LO + block_of(w)];
+}
+
+/* Source k with all its poisoned bits set or clear. */
+static void fill(const struct emu_operand *o, const uint32_t *in, const uint64_t *poison, bool set,
+                 uint32_t *out)
+{
+    for (unsigned word = 0; word < o->dwords; word++)
+        for (unsigned i = 0; i < EMU_LANES; i++) {
+            uint64_t p = poison[word] >> i;
+            uint32_t bad = (p & 1 ? 0xffff : 0) | (p >> 32 & 1 ? 0xffff0000 : 0);
+            uint32_t value = set ? bad : 0;
+            if (o->type == EMU_TYPE_mask)
+                value &= 1;
+            out[word * EMU_LANES + i] = (in[word * EMU_LANES + i] & ~bad) | value;
+        }
+}
+
+/* Runs the kernel with every choice of set and clear among the poisoned sources: result halves that
+ * differ depend on undefined bits. Exact for bitwise operations. */
+static void try_out(const struct emu_op *op, emu_kernel *kernel, const struct sources *s,
+                    uint64_t *poison)
+{
+    _Alignas(64) uint32_t in[3][2 * EMU_LANES], first[2 * EMU_LANES], out[2 * EMU_LANES];
+    _Alignas(64) uint32_t mask[2 * EMU_LANES];
+    const uint32_t *lanes[3];
+    unsigned bad = 0;
+    for (unsigned k = 0; k < 3; k++) {
+        lanes[k] = s->lanes[k];
+        if (k < op->nsrc && (s->poison[k][0] | s->poison[k][1]))
+            bad |= 1u << k;
+    }
+    poison[0] = poison[1] = 0;
+    for (unsigned trial = 0; trial < 8; trial++) {
+        if (trial & ~bad)
+            continue;
+        for (unsigned k = 0; k < op->nsrc; k++)
+            if (bad >> k & 1) {
+                fill(&op->src[k], s->lanes[k], s->poison[k], trial >> k & 1, in[k]);
+                lanes[k] = in[k];
+            }
+        kernel(trial ? out : first, mask, lanes[0], lanes[1], lanes[2]);
+        for (unsigned word = 0; trial && word < op->dst[0].dwords; word++)
+            for (unsigned i = 0; i < EMU_LANES; i++) {
+                uint32_t differ = out[word * EMU_LANES + i] ^ first[word * EMU_LANES + i];
+                poison[word] |= (uint64_t)((differ & 0xffff) != 0) << i;
+                poison[word] |= (uint64_t)(differ >> 16 != 0) << (32 + i);
+            }
+    }
+}
+
+/* Result halves by source halves at or below them (up), or at their own place. */
+static void by_halves(const struct emu_op *op, const struct sources *s, bool up, uint64_t *poison)
+{
+    poison[0] = poison[1] = 0;
+    for (unsigned k = 0; k < op->nsrc; k++)
+        for (unsigned word = 0; word < 2; word++)
+            poison[word] |= s->poison[k][word];
+    if (!up)
+        return;
+    poison[0] |= (uint64_t)low(poison[0]) << 32;
+    poison[1] |= emu_both(high(poison[0]));
+    poison[1] |= (uint64_t)low(poison[1]) << 32;
+}
+
+static void judge(const struct emu_op *op, emu_kernel *kernel, const struct sources *s,
+                  struct results *r)
+{
+    uint32_t any = emu_any(s->any) | s->mask_poison;
+    r->mask_poison = any;
+    r->poison[0] = r->poison[1] = 0;
+    if (!any)
+        return;
+    switch (op->rule) {
+    case EMU_POISON_HALF:
+    case EMU_POISON_UP:
+        by_halves(op, s, op->rule == EMU_POISON_UP, r->poison);
+        return;
+    case EMU_POISON_BITS:
+        try_out(op, kernel, s, r->poison);
+        return;
+    case EMU_POISON_WHOLE:
+        try_out(op, kernel, s, r->poison);
+        r->poison[0] = r->poison[1] = emu_both(emu_any(r->poison[0] | r->poison[1]));
+        return;
+    default:
+        r->poison[0] = r->poison[1] = emu_both(any);
+    }
+}
+
+static float limit(const struct emu_op *op, float x)
+{
+    static const float factors[] = {1.0f, 2.0f, 4.0f, 0.5f};
+    x = op->omod ? x * factors[op->omod] : x;
+    float most = x < 1.0f ? x : 1.0f;
+    return !op->clamp ? x : x > 0.0f ? most : 0.0f; /* NaN clamps to 0 */
+}
+
+/* Output modifiers and flushing of a float result. */
+static void finish(const struct emu_wave *w, const struct emu_op *op, uint32_t *out)
+{
+    unsigned type = op->dst[0].type;
+    if (op->omod || op->clamp) {
+        for (unsigned i = 0; i < EMU_LANES; i++) {
+            if (type == EMU_TYPE_f32) {
+                out[i] = emu_bits(limit(op, emu_float(out[i])));
+            } else if (type == EMU_TYPE_f16) {
+                out[i] = emu_to_f16(limit(op, emu_from_f16(out[i])));
+            } else if (type == EMU_TYPE_pf16) {
+                uint32_t upper = emu_to_f16(limit(op, emu_from_f16(out[i] >> 16)));
+                out[i] = emu_to_f16(limit(op, emu_from_f16(out[i]))) | upper << 16;
+            } else if (type == EMU_TYPE_f64) {
+                static const double factors[] = {1.0, 2.0, 4.0, 0.5};
+                double x = emu_double(emu_pair(out, i)) * factors[op->omod];
+                double most = x < 1.0 ? x : 1.0;
+                emu_set_pair(out, i, emu_bits64(!op->clamp ? x : x > 0.0 ? most : 0.0));
+            }
+        }
+    }
+    if ((w->mode & DENORM_KEEP) != DENORM_KEEP && flushes(w, type, DENORM_OUT))
+        flush(type, out, out);
+}
+
+static void compute(struct emu_wave *w, const struct emu_op *op, emu_kernel *kernel,
+                    struct results *r)
+{
+    struct sources s;
+    read_sources(w, op, &s);
+    judge(op, kernel, &s, r);
+    r->write = s.write;
+    if (op->desc->flags & EMU_VCC_IN)
+        spread_mask(r->lanes[1], w->s[EMU_VCC_LO + block_of(w)]);
+    kernel(r->lanes[0], r->lanes[1], s.lanes[0], s.lanes[1], s.lanes[2]);
+    if (op->omod || op->clamp || (w->mode & DENORM_KEEP) != DENORM_KEEP)
+        finish(w, op, r->lanes[0]);
+}
+
+static void store_mask(struct emu_wave *w, const struct emu_op *op, const struct emu_operand *d,
+                       const uint32_t *lanes, const struct results *r)
+{
+    unsigned reg = d->reg + block_of(w);
+    uint32_t poison = r->mask_poison & r->write;
+    if (d->reg == EMU_NULL)
+        return;
+    w->s[reg] = gather_mask(lanes) & r->write;
+    w->spoison[reg] = poison;
+    if (poison && d->reg >= EMU_EXEC_LO)
+        emu_fault(w, op, "poison", __builtin_ctz(poison),
+                  "EXEC is written from an undefined or unlanded value");
+}
+
+static void store_half(struct emu_wave *w, const struct emu_operand *d, const struct results *r)
+{
+    uint32_t *to = w->space[EMU_VGPR] + d->at;
+    const uint32_t *from = r->lanes[0];
+    uint32_t write = r->write, keep = d->half ? 0xffff : 0xffff0000;
+    unsigned shift = d->half ? 16 : 0;
+    EMU_EACH_LANE
+    {
+        uint32_t merged = (to[i] & keep) | (from[i] & 0xffff) << shift;
+        to[i] = write >> i & 1 ? merged : to[i];
+    }
+    uint64_t mine = (uint64_t)write << (d->half ? 32 : 0);
+    uint64_t poison = (uint64_t)low(r->poison[0]) << (d->half ? 32 : 0);
+    uint64_t *p = w->poison[EMU_VGPR] + d->reg;
+    *p = (*p & ~mine) | (poison & mine);
+}
+
+static void store_words(struct emu_wave *w, const struct emu_operand *d, const struct results *r)
+{
+    uint64_t *p = w->poison[EMU_VGPR] + d->reg, mine = emu_both(r->write);
+    uint32_t write = r->write;
+    for (unsigned word = 0; word < d->dwords; word++) {
+        uint32_t *to = w->space[EMU_VGPR] + d->at + word * EMU_LANES;
+        const uint32_t *from = r->lanes[0] + word * EMU_LANES;
+        EMU_EACH_LANE
+        {
+            to[i] = write >> i & 1 ? from[i] : to[i];
+        }
+        p[word] = (p[word] & ~mine) | (r->poison[word] & mine);
+    }
+}
+
+static void store(struct emu_wave *w, const struct emu_op *op, const struct results *r)
+{
+    const struct emu_operand *d = &op->dst[0];
+    if (d->type == EMU_TYPE_mask)
+        store_mask(w, op, d, r->lanes[0], r);
+    else if (emu_is_half(d->type))
+        store_half(w, d, r);
+    else
+        store_words(w, d, r);
+    if (op->ndst > 1)
+        store_mask(w, op, &op->dst[1], r->lanes[1], r);
+}
+
+void emu_run_kernel(struct emu_wave *w, const struct emu_op *op, emu_kernel *kernel)
+{
+    struct results r = {.lanes = {w->out[0], w->out[1]}};
+    compute(w, op, kernel, &r);
+    store(w, op, &r);
+}
+
+/* Whole, clean registers in all lanes: the kernel runs on the register file. */
+static bool run_plain(struct emu_wave *w, const struct emu_op *op)
+{
+    if (emu_exec(w) != UINT32_MAX || (w->mode & DENORM_KEEP) != DENORM_KEEP)
+        return false;
+    const uint32_t *s[3];
+    uint64_t poison = 0;
+    for (unsigned k = 0; k < 3; k++) {
+        const struct emu_operand *o = &op->src[k];
+        const uint64_t *p = w->poison[o->kind] + o->reg;
+        poison |= p[0] | p[o->dwords - 1];
+        s[k] = w->space[o->kind] + o->at;
+    }
+    if (poison)
+        return false;
+    const struct emu_operand *d = &op->dst[0];
+    op->kernel(w->space[EMU_VGPR] + d->at, w->out[1], s[0], s[1], s[2]);
+    uint64_t *p = w->poison[EMU_VGPR] + d->reg;
+    p[0] = p[d->dwords - 1] = 0;
+    return true;
 }
 
 void emu_run_lanes(struct emu_wave *w, const struct emu_op *op)
 {
-    const uint32_t *s[3] = {NULL, NULL, NULL};
-    uint64_t poison = 0, p;
-    for (unsigned k = 0; k < op->nsrc; k++) {
-        s[k] = emu_source(w, op, k, &p);
-        poison |= p;
+    if (!op->plain || !run_plain(w, op))
+        emu_run_kernel(w, op, op->kernel);
+}
+
+void emu_run_vopd(struct emu_wave *w, const struct emu_op *op)
+{
+    const struct emu_op *x = op->half[0], *y = op->half[1];
+    if (op->plain) { /* Y does not read what X writes */
+        emu_run_lanes(w, x);
+        emu_run_lanes(w, y);
+        return;
     }
-    op->kernel(w->out[0], w->out[1], s[0], s[1], s[2]);
-    for (unsigned k = 0; k < op->ndst; k++)
-        store(w, &op->dst[k], w->out[k], spread(poison), emu_exec(w));
+    _Alignas(64) uint32_t lanes[EMU_LANES], mask[EMU_LANES];
+    struct results r = {.lanes = {lanes, mask}};
+    compute(w, x, x->kernel, &r);
+    emu_run_lanes(w, y);
+    store(w, x, &r);
 }

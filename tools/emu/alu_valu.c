@@ -1,27 +1,7 @@
 /* Elementwise vector instructions: their lane kernels and rows. */
-#include "tools/emu/alu.h"
-
-#define KERNEL(name, ...)                                                                          \
-    static void name##_kernel(uint32_t *pd, uint32_t *pm, const uint32_t *pa, const uint32_t *pb,  \
-                              const uint32_t *pc)                                                  \
-    {                                                                                              \
-        (void)pm, (void)pb, (void)pc;                                                              \
-        EMU_EACH_LANE __VA_ARGS__                                                                  \
-    }
-#define C_u16 uint16_t
-#define C_i16 int16_t
-#define C_f16 float
-#define C_bf16 float
-#define C_u32 uint32_t
-#define C_i32 int32_t
-#define C_f32 float
-#define C_u64 uint64_t
-#define C_i64 int64_t
-#define C_f64 double
-#define C_mask uint32_t
-#define C_none uint32_t
-#define EMU_LD_none(p) 0
-#define LET(t, x) const C_##t x = EMU_LD(t, p##x)
+#include "tools/emu/alu_kernel.h"
+#include "tools/emu/alu_math.h"
+#include "tools/emu/alu_trans.h"
 
 #define V1(name, dt, at, rule, ...)                                                                \
     KERNEL(name, {                                                                                 \
@@ -43,58 +23,123 @@
     })
 #define ACC(name, dt, at, bt, rule, ...) V3(name, dt, at, bt, dt, rule, __VA_ARGS__)
 #define TRANS(name, dt, at, ...) V1(name, dt, at, ALL, __VA_ARGS__)
-#define CARRY(name, at, bt, ct, ...)                                                               \
+#define VM(name, dt, at, bt, ct, rule, ...)                                                        \
     KERNEL(name, {                                                                                 \
         LET(at, a);                                                                                \
         LET(bt, b);                                                                                \
         LET(ct, c);                                                                                \
         (void)c;                                                                                   \
-        uint32_t d, m;                                                                             \
+        C_##dt d;                                                                                  \
+        uint32_t m;                                                                                \
         __VA_ARGS__;                                                                               \
-        pd[i] = d;                                                                                 \
+        EMU_ST(dt, pd, d);                                                                         \
         pm[i] = m;                                                                                 \
     })
-#define CMP(name, t, ...)                                                                          \
+/* VCC comes in the place of the second destination. */
+#define VF(name, t, function) V3(name, t, t, t, t, ALL, function(a, b, c, pm[i]))
+#define CMP(name, at, bt, ...)                                                                     \
     KERNEL(v_cmp_##name, {                                                                         \
-        LET(t, a);                                                                                 \
-        LET(t, b);                                                                                 \
+        LET(at, a);                                                                                \
+        LET(bt, b);                                                                                \
+        (void)a, (void)b;                                                                          \
         EMU_ST(mask, pd, __VA_ARGS__);                                                             \
     })
-#define CROSS(name, run, class, flags, dt, at, bt, ct)
+#define INTEGER_CMPS(t)                                                                            \
+    CMP(lt_##t, t, t, a < b)                                                                       \
+    CMP(eq_##t, t, t, a == b)                                                                      \
+    CMP(le_##t, t, t, a <= b)                                                                      \
+    CMP(gt_##t, t, t, a > b)                                                                       \
+    CMP(ne_##t, t, t, a != b)                                                                      \
+    CMP(ge_##t, t, t, a >= b)
+#define CONSTANT_CMPS(t)                                                                           \
+    CMP(f_##t, t, t, 0)                                                                            \
+    CMP(t_##t, t, t, 1)
+#define FLOAT_CMPS(t)                                                                              \
+    CMP(lt_##t, t, t, a < b)                                                                       \
+    CMP(eq_##t, t, t, a == b)                                                                      \
+    CMP(le_##t, t, t, a <= b)                                                                      \
+    CMP(gt_##t, t, t, a > b)                                                                       \
+    CMP(lg_##t, t, t, (a < b) | (a > b))                                                           \
+    CMP(ge_##t, t, t, a >= b)                                                                      \
+    CMP(o_##t, t, t, (a == a) & (b == b))                                                          \
+    CMP(u_##t, t, t, (a != a) | (b != b))                                                          \
+    CMP(nge_##t, t, t, !(a >= b))                                                                  \
+    CMP(nlg_##t, t, t, !((a < b) | (a > b)))                                                       \
+    CMP(ngt_##t, t, t, !(a > b))                                                                   \
+    CMP(nle_##t, t, t, !(a <= b))                                                                  \
+    CMP(neq_##t, t, t, a != b)                                                                     \
+    CMP(nlt_##t, t, t, !(a < b))
+#define MBCNT(name, run)
+#define RUN(name, run, class, dt, at)
 #include "tools/emu/ops_valu.def"
 #undef V1
 #undef V2
 #undef V3
 #undef ACC
 #undef TRANS
-#undef CARRY
+#undef VM
+#undef VF
 #undef CMP
-#undef CROSS
+#undef MBCNT
+#undef RUN
 
-#define T(t) EMU_TYPE_##t
-#define ROW(nm, fn, kn, class, rl, fl, d0, d1, s0, s1, s2)                                         \
-    {.name = #nm,                                                                                  \
-     .run = fn,                                                                                    \
-     .kernel = kn,                                                                                 \
-     .cls = EMU_CLASS_##class,                                                                     \
-     .rule = EMU_POISON_##rl,                                                                      \
-     .flags = fl,                                                                                  \
-     .dst = {T(d0), T(d1)},                                                                        \
-     .src = {T(s0), T(s1), T(s2)}},
-#define LANES(nm, class, rl, fl, d0, d1, s0, s1, s2)                                               \
-    ROW(nm, emu_run_lanes, nm##_kernel, class, rl, fl, d0, d1, s0, s1, s2)
+static void emu_run_nop(struct emu_wave *w, const struct emu_op *op)
+{
+    (void)w, (void)op;
+}
+
+/* v_swap: the source is a destination too. */
+static void emu_run_swap(struct emu_wave *w, const struct emu_op *op)
+{
+    const struct emu_operand *a = &op->dst[0], *b = &op->src[0];
+    uint32_t *x = w->space[EMU_VGPR] + a->at, *y = w->space[EMU_VGPR] + b->at, exec = emu_exec(w);
+    bool whole = a->type == EMU_TYPE_u32;
+    unsigned sx = a->half ? 16 : 0, sy = b->half ? 16 : 0;
+    uint32_t bits = whole ? UINT32_MAX : 0xffff;
+    for (unsigned i = 0; i < EMU_LANES; i++)
+        if (exec >> i & 1) {
+            uint32_t differ = (x[i] >> sx ^ y[i] >> sy) & bits;
+            x[i] ^= differ << sx;
+            y[i] ^= differ << sy;
+        }
+    uint64_t *px = w->poison[EMU_VGPR] + a->reg, *py = w->poison[EMU_VGPR] + b->reg;
+    uint64_t lanes = whole ? emu_both(exec) : exec;
+    uint64_t differ = (*px >> 2 * sx ^ *py >> 2 * sy) & lanes;
+    *px ^= differ << 2 * sx;
+    *py ^= differ << 2 * sy;
+}
+
+/* v_mbcnt: b and how many of the 32 bits of a are of lanes below. */
+KERNEL(below, { pd[i] = (uint32_t)__builtin_popcount(pa[i] & ((1u << i) - 1)) + pb[i]; })
+KERNEL(count, { pd[i] = (uint32_t)__builtin_popcount(pa[i]) + pb[i]; })
+KERNEL(pass, { pd[i] = pb[i]; })
+
+static void emu_run_mbcnt_lo(struct emu_wave *w, const struct emu_op *op)
+{
+    bool first = w->space[EMU_VGPR] == w->block[0].v;
+    emu_run_kernel(w, op, first ? below_kernel : count_kernel);
+}
+
+static void emu_run_mbcnt_hi(struct emu_wave *w, const struct emu_op *op)
+{
+    bool first = w->space[EMU_VGPR] == w->block[0].v;
+    emu_run_kernel(w, op, first ? pass_kernel : below_kernel);
+}
+
 #define V1(name, dt, at, rule, ...) LANES(name, VALU, rule, 0, dt, none, at, none, none)
 #define V2(name, dt, at, bt, rule, ...) LANES(name, VALU, rule, 0, dt, none, at, bt, none)
 #define V3(name, dt, at, bt, ct, rule, ...) LANES(name, VALU, rule, 0, dt, none, at, bt, ct)
 #define ACC(name, dt, at, bt, rule, ...) LANES(name, VALU, rule, EMU_ACC, dt, none, at, bt, dt)
 #define TRANS(name, dt, at, ...) LANES(name, TRANS, ALL, 0, dt, none, at, none, none)
-#define CARRY(name, at, bt, ct, ...) LANES(name, VALU, ALL, 0, u32, mask, at, bt, ct)
-#define CMP(name, t, ...)                                                                          \
-    ROW(v_cmp_##name, emu_run_lanes, v_cmp_##name##_kernel, VALU, ALL, 0, mask, none, t, t, none)  \
+#define VM(name, dt, at, bt, ct, rule, ...) LANES(name, VALU, rule, 0, dt, mask, at, bt, ct)
+#define VF(name, t, function) LANES(name, VALU, ALL, EMU_VCC_IN, t, none, t, t, t)
+#define CMP(name, at, bt, ...)                                                                     \
+    ROW(v_cmp_##name, emu_run_lanes, v_cmp_##name##_kernel, VALU, ALL, 0, mask, none, at, bt,      \
+        none)                                                                                      \
     ROW(v_cmpx_##name, emu_run_lanes, v_cmp_##name##_kernel, VALU, ALL, EMU_EXEC_OUT, mask, none,  \
-        t, t, none)
-#define CROSS(name, run, class, flags, dt, at, bt, ct)                                             \
-    ROW(name, run, NULL, class, OWN, (flags) | EMU_CROSS, dt, none, at, bt, ct)
+        at, bt, none)
+#define MBCNT(name, run) ROW(name, run, below_kernel, VALU, ALL, 0, u32, none, u32, u32, none)
+#define RUN(name, run, class, dt, at) ROW(name, run, NULL, class, OWN, 0, dt, none, at, none, none)
 
 const struct emu_desc EMU_LEVELED(emu_ops_valu)[] = {
 #include "tools/emu/ops_valu.def"

@@ -35,8 +35,8 @@ enum emu_class {
 };
 
 /* Operand types, as the .def tables spell them. u, i, f: unsigned, signed, float; p: a packed pair
- * of 16-bit values; mask: one bit a lane (VCC or SGPRs); x: any number of dwords, as the text says.
- */
+ * of 16-bit values; mask: one bit a lane (VCC or SGPRs); mix: f32, or the f16 half that op_sel says
+ * where op_sel_hi is set (v_fma_mix); x: any number of dwords, as the text says. */
 #define EMU_TYPES(X)                                                                               \
     X(none, 0)                                                                                     \
     X(u16, 16)                                                                                     \
@@ -53,6 +53,7 @@ enum emu_class {
     X(u64, 64)                                                                                     \
     X(i64, 64)                                                                                     \
     X(f64, 64)                                                                                     \
+    X(mix, 32)                                                                                     \
     X(mask, 32)                                                                                    \
     X(x, 0)
 
@@ -61,6 +62,16 @@ enum emu_type {
     EMU_TYPES(X)
 #undef X
 };
+
+static inline bool emu_is_half(unsigned type)
+{
+    return type >= EMU_TYPE_u16 && type <= EMU_TYPE_bf16;
+}
+
+static inline bool emu_is_packed(unsigned type)
+{
+    return type >= EMU_TYPE_pu16 && type <= EMU_TYPE_pbf16;
+}
 
 /* Where an operand lives. The first two index `space` of a wave: a plain vector source is
  * space[kind] + at, without a branch. */
@@ -81,6 +92,7 @@ struct emu_operand {
     uint8_t abs;
     uint8_t sel;    /* packed: op_sel, the half that feeds the low result */
     uint8_t sel_hi; /* packed: op_sel_hi, the half that feeds the high result (1 by default) */
+    uint8_t fix;    /* a source whose lanes are not simply the register's: half, neg, abs, sel */
     uint16_t reg;   /* VGPR or SGPR number; 0 for constants, so that their poison is cell 0 */
     uint32_t at;    /* reg * EMU_LANES, or the place in the constant pool */
     uint64_t value; /* constant, widened to the operand's type */
@@ -99,27 +111,27 @@ enum emu_dpp_kind {
     EMU_DPP_ROW_XMASK, /* ctrl: 0..15 */
 };
 
+enum { EMU_DPP_NOWHERE = 0xff };
+
 struct emu_dpp {
     uint8_t kind; /* enum emu_dpp_kind */
     uint8_t row_mask, bank_mask;
     bool bound_ctrl; /* lanes without a source read 0; else they are not written */
     bool fetch_inactive;
     uint32_t ctrl;
+    const uint8_t *from; /* the source lane of each of EMU_LANES lanes, EMU_DPP_NOWHERE for none */
 };
 
 enum emu_omod { EMU_OMOD_NONE, EMU_OMOD_MUL2, EMU_OMOD_MUL4, EMU_OMOD_DIV2 };
 
 /* How poison of the sources becomes poison of the destination; a destination half is 16 bits. */
 enum emu_rule {
-    EMU_POISON_ALL,  /* any poisoned source half of a lane poisons the lane's result */
-    EMU_POISON_HALF, /* half by half: moves, or, xor, packed arithmetic */
-    EMU_POISON_UP,   /* low half from low halves, high half from all: add, multiply */
-    EMU_POISON_AND,  /* half by half, and a zero half of a clean source makes a clean zero */
-    EMU_POISON_SHL,  /* shift left, amount is source 0 (the *rev forms) */
-    EMU_POISON_SHR,
-    EMU_POISON_PERM,   /* v_perm_b32: by the bytes selected */
-    EMU_POISON_SELECT, /* v_cndmask_b32: of the source chosen, and of the mask */
-    EMU_POISON_OWN,    /* the run function does it all */
+    EMU_POISON_ALL,   /* any poisoned source half of a lane poisons the lane's result */
+    EMU_POISON_HALF,  /* half by half: moves, or, xor, packed arithmetic */
+    EMU_POISON_UP,    /* from a half to itself and the higher ones: add, multiply */
+    EMU_POISON_BITS,  /* by trial: the halves that change with the poisoned bits (and, shifts) */
+    EMU_POISON_WHOLE, /* by trial: all of a lane whose result changes with the poisoned bits */
+    EMU_POISON_OWN,   /* the run function does it all */
 };
 
 /* Flags of a row. */
@@ -164,6 +176,7 @@ struct emu_op {
     const struct emu_desc *desc; /* NULL: unknown, an error when executed */
     uint8_t cls, rule, ndst, nsrc;
     bool clamp;
+    bool plain;   /* no modifiers, SGPRs or masks: runs on the register file; see prepare.h */
     uint8_t omod; /* enum emu_omod */
     uint8_t size; /* bytes of the encoding */
     struct emu_dpp dpp;

@@ -2,6 +2,7 @@
 #include "tools/emu/code.h"
 #include "tools/emu/lanes.h"
 #include "tools/emu/levels.h"
+#include "tools/emu/prepare.h"
 #include "tools/emu/wave.h"
 
 #include <ctype.h>
@@ -18,12 +19,6 @@ static const uint8_t type_bits[] = {
 void emu_run_unknown(struct emu_wave *w, const struct emu_op *op)
 {
     emu_fault(w, op, "unknown-instruction", -1, "the emulator does not execute this instruction");
-}
-
-static bool is_packed(unsigned type)
-{
-    return type == EMU_TYPE_pu16 || type == EMU_TYPE_pi16 || type == EMU_TYPE_pf16 ||
-           type == EMU_TYPE_pbf16;
 }
 
 /* "v5", "s[4:7]": the number and count of registers after the letters. */
@@ -68,10 +63,10 @@ static bool number(const char *text, unsigned type, uint64_t *value)
     char *end;
     if (strchr(text, '.') && strncmp(text, "0x", 2) != 0) {
         double x = strtod(text, &end);
-        if (type == EMU_TYPE_f16 || type == EMU_TYPE_pf16)
-            *value = emu_to_f16((float)x);
-        else if (type == EMU_TYPE_bf16 || type == EMU_TYPE_pbf16)
+        if (type == EMU_TYPE_bf16 || type == EMU_TYPE_pbf16)
             *value = emu_to_bf16((float)x);
+        else if (type_bits[type] == 16 || type == EMU_TYPE_pf16)
+            *value = emu_to_f16((float)x);
         else if (type_bits[type] == 64)
             *value = emu_bits64(x);
         else
@@ -138,7 +133,7 @@ static bool sgpr(const char *text, struct emu_operand *o)
 static int operand(struct emu_code *code, char *text, unsigned type, struct emu_operand *o)
 {
     o->type = (uint8_t)type;
-    o->sel_hi = is_packed(type);
+    o->sel_hi = emu_is_packed(type);
     size_t length = strlen(text);
     if (text[0] == '-' && (text[1] == 'v' || text[1] == 's' || text[1] == '|' || text[1] == 't')) {
         o->neg = 1;
@@ -388,7 +383,8 @@ static int parse_plain(struct emu_code *code, struct emu_op *op, char *line)
     op->kernel = op->desc->kernel;
     op->cls = op->desc->cls;
     op->rule = op->desc->rule;
-    return parse_operands(code, op, line);
+    int known = parse_operands(code, op, line);
+    return known == 1 ? emu_prepare(code, op) : known;
 }
 
 /* v_dual_X ... :: v_dual_Y ...: the rows of v_X and v_Y. */
@@ -419,6 +415,7 @@ static int parse_dual(struct emu_code *code, struct emu_op *op, char *line)
     op->cls = EMU_CLASS_VOPD;
     op->run = emu_vopd_run();
     op->desc = halves[0].desc;
+    emu_prepare_dual(op);
     return 1;
 }
 
