@@ -99,6 +99,7 @@ static void wrong_launches_stop_before_the_driver(void **state)
         {{.block = {16, 8, 1}}, "1 to 64 work-items"},
         {{.block = {65536, 65536, 0xffffffff}}, "does not fit"},
         {{.block = {0x80000000, 2, 0x80000000}}, "does not fit"},
+        {{.block = {0x3b875381, 0xc82aa123, 11}}, "does not fit"}, /* 1 modulo 2^64 */
         {{.block = {64, 0, 1}}, "does not fit"},
         {{.grid = {0x4000000, 1, 1}}, "2^32 work-items"},
         {{.grid = {1, 0x80000000, 1}, .block = {1, 2, 1}}, "in dimension 1"},
@@ -125,6 +126,33 @@ static void wrong_launches_stop_before_the_driver(void **state)
     setting.launch.args = NULL;
     assert_int_equal(ws_kernel_launch(setting.kernel, &setting.launch, &error), WS_ERROR_ARGUMENT);
     assert_int_equal(setting.fake->launches, 0);
+    tear_down(&setting);
+}
+
+static void a_required_block_and_hidden_arguments(void **state)
+{
+    (void)state;
+    struct ws_error error;
+    struct ws_kernel *kernel = NULL;
+    struct ws_module *module = NULL;
+    struct setting setting = set_up();
+    struct bytes object = read_whole(TEST_FOLDER "opencl.hsaco");
+    uint64_t args[64] = {0};
+    struct ws_launch launch = {
+        .grid = {1, 1, 1}, .block = {8, 4, 2}, .args = args, .args_size = sizeof *args};
+    assert_ok(ws_module_load(&module, setting.device, object.at, object.size, &error), &error);
+    assert_ok(ws_module_kernel(&kernel, module, NULL, NULL, &error), &error);
+    assert_ok(ws_kernel_launch(kernel, &launch, &error), &error);
+    launch.args_size = ws_kernel_info(kernel)->kernarg_bytes;
+    assert_true(launch.args_size > sizeof *args && launch.args_size <= sizeof args);
+    assert_ok(ws_kernel_launch(kernel, &launch, &error), &error);
+    launch.block[0] = 2;
+    launch.block[2] = 8;
+    assert_int_equal(ws_kernel_launch(kernel, &launch, &error), WS_ERROR_ARGUMENT);
+    assert_says(&error, "exactly 8 x 4 x 2");
+    assert_int_equal(setting.fake->launches, 2);
+    ws_module_unload(module);
+    free(object.at);
     tear_down(&setting);
 }
 
@@ -345,6 +373,7 @@ int main(void)
         cmocka_unit_test(a_launch_arrives_whole),
         cmocka_unit_test(an_empty_grid_launches_nothing),
         cmocka_unit_test(wrong_launches_stop_before_the_driver),
+        cmocka_unit_test(a_required_block_and_hidden_arguments),
         cmocka_unit_test(kernels_are_found_by_name),
         cmocka_unit_test(a_wrong_abi_stops_before_the_driver),
         cmocka_unit_test(a_wrong_target_stops_before_the_driver),

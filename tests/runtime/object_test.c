@@ -27,6 +27,20 @@ static void assert_refused(struct bytes bytes, const char *part)
     assert_says(&error, part);
 }
 
+/* Replaces every `from` by `to`, which is as long. */
+static size_t replace(struct bytes bytes, const char *from, const char *to)
+{
+    size_t length = strlen(from);
+    size_t count = 0;
+    for (size_t i = 0; i + length <= bytes.size; i++) {
+        if (memcmp(bytes.at + i, from, length) == 0) {
+            memcpy(bytes.at + i, to, length);
+            count++;
+        }
+    }
+    return count;
+}
+
 static void check_scale(const struct ws_object *object)
 {
     static const struct ws_object_arg args[] = {{.offset = 0, .size = 8, .is_pointer = true},
@@ -83,6 +97,27 @@ static void reads_each_version(void **state)
         ws_object_free(&object);
         free(bytes.at);
     }
+}
+
+static void reads_what_opencl_adds(void **state)
+{
+    static const uint32_t block[3] = {8, 4, 2};
+    (void)state;
+    struct ws_object object;
+    struct ws_error error;
+    struct bytes bytes = read_whole(TEST_FOLDER "opencl.hsaco");
+    assert_ok(read_bytes(&object, bytes, &error), &error);
+    const struct ws_object_kernel *kernel = ws_object_find(&object, "blocks");
+    assert_non_null(kernel);
+    assert_memory_equal(kernel->required_block, block, sizeof block);
+    assert_true(kernel->arg_count > 1);
+    assert_string_equal(kernel->args[0].name, "counts");
+    for (size_t i = 0; i < kernel->arg_count; i++)
+        assert_int_equal(kernel->args[i].is_hidden, i > 0);
+    ws_object_free(&object);
+    assert_int_not_equal(replace(bytes, "_size\x93\x08\x04\x02", "_size\x93\x08\x04\xc0"), 0);
+    assert_refused(bytes, "no three numbers as .reqd_workgroup_size");
+    free(bytes.at);
 }
 
 /* The code is where the object says: s_endpgm (0xbfb00000 on gfx11) ends the empty kernel. */
@@ -233,18 +268,23 @@ static void changed_headers_are_refused(void **state)
     }
 }
 
-/* Replaces every `from` by `to`, which is as long. */
-static size_t replace(struct bytes bytes, const char *from, const char *to)
+/* The descriptor's entry and the function's symbol must agree. */
+static void a_moved_entry_is_refused(void **state)
 {
-    size_t length = strlen(from);
-    size_t count = 0;
-    for (size_t i = 0; i + length <= bytes.size; i++) {
-        if (memcmp(bytes.at + i, from, length) == 0) {
-            memcpy(bytes.at + i, to, length);
-            count++;
-        }
-    }
-    return count;
+    (void)state;
+    struct ws_object object;
+    struct ws_error error;
+    assert_ok(read_bytes(&object, gfx1151, &error), &error);
+    const struct ws_object_kernel *kernel = ws_object_find(&object, "no_arguments");
+    /* The first segment is loaded at its place in the file, descriptors included. */
+    uint8_t *entry = gfx1151.at + kernel->descriptor_address + 16;
+    uint64_t offset = 0;
+    memcpy(&offset, entry, sizeof offset);
+    assert_int_equal(offset, kernel->code_address - kernel->descriptor_address);
+    ws_object_free(&object);
+    entry[1] ^= 1;
+    assert_refused(gfx1151, "the descriptor of kernel no_arguments points to");
+    entry[1] ^= 1;
 }
 
 static void changed_notes_are_refused(void **state)
@@ -259,6 +299,9 @@ static void changed_notes_are_refused(void **state)
         {"amdhsa--gfx1151", "amdhsa--gfx1150", "its e_flags gfx1151"},
         {"reverse.kd", "reverse_kd", "reverse"},
         {"AMDGPU", "AMDGPX", "no AMDGPU metadata"},
+        {".size\x08", ".size\x04", "argument 0 of kernel scale has 4 bytes at offset 0"},
+        {".offset\x08", ".offset\x04", "has 8 bytes at offset 4, the one before ends at 8"},
+        {".size\x04", ".size\x7f", "has 127 bytes at offset"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -289,11 +332,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_each_version),
+        cmocka_unit_test(reads_what_opencl_adds),
         cmocka_unit_test(locates_the_code),
         cmocka_unit_test(every_truncation_is_refused),
         cmocka_unit_test(random_damage_is_survived),
         cmocka_unit_test(foreign_files_are_refused),
         cmocka_unit_test(changed_headers_are_refused),
+        cmocka_unit_test(a_moved_entry_is_refused),
         cmocka_unit_test(changed_notes_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -49,11 +49,13 @@ static void long_messages_are_cut(void **state)
     text[WS_ERROR_MESSAGE_SIZE - 1] = '\0';
     ws_fail(&error, WS_ERROR_IO, "%s", text);
     assert_string_equal(error.message, text);
-    text[WS_ERROR_MESSAGE_SIZE - 1] = 'a';
-    text[sizeof text - 1] = '\0';
-    ws_fail(&error, WS_ERROR_IO, "%s", text);
-    assert_int_equal(strlen(error.message), WS_ERROR_MESSAGE_SIZE - 1);
-    assert_string_equal(error.message + WS_ERROR_MESSAGE_SIZE - 5, "a...");
+    for (size_t length = WS_ERROR_MESSAGE_SIZE; length < sizeof text; length++) {
+        text[length - 1] = 'a';
+        text[length] = '\0';
+        ws_fail(&error, WS_ERROR_IO, "%s", text);
+        assert_int_equal(strlen(error.message), WS_ERROR_MESSAGE_SIZE - 1);
+        assert_string_equal(error.message + WS_ERROR_MESSAGE_SIZE - 5, "a...");
+    }
 }
 
 int main(void)
