@@ -5,6 +5,24 @@
 #include "ir/target.h"
 #include "ir/wave.h"
 
+static struct ws_value *load_query(struct ws_fwd *f, int row, int c)
+{
+    return ws_load(&f->b, &f->query_view, f->query_offset[row], NULL,
+                   c * WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES, WS_FWD_ATOM / 2);
+}
+
+struct ws_value *ws_fwd_query(struct ws_fwd *f, int row, int c)
+{
+    bool is_resident = f->spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_REG;
+    return is_resident ? f->query[row][c] : load_query(f, row, c);
+}
+
+void ws_fwd_end_stretch(struct ws_fwd *f)
+{
+    if (f->spec->lever[WS_LEVER_sched] == WS_SCHED_BARRIERS)
+        ws_schedule_barrier(&f->b);
+}
+
 static void load_queries(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
@@ -19,19 +37,22 @@ static void load_queries(struct ws_fwd *f)
         f->move = ws_fmul(b, f->move, ws_reciprocal(b, scale_log2));
     f->to_natural = is_scaled ? ws_f32(b, 1 / log2_e) : scale;
 
-    struct ws_view view = {.base = ws_fwd_address(f, WS_FWD_ARG_q, WS_FWD_ARG_q_batch_stride,
-                                                  f->head_q, f->first_row, WS_FWD_ELEMENT_BYTES),
-                           .alignment = f->spec->alignment};
+    struct ws_value *base = ws_fwd_address(f, WS_FWD_ARG_q, WS_FWD_ARG_q_batch_stride, f->head_q,
+                                           f->first_row, WS_FWD_ELEMENT_BYTES);
     struct ws_value *stride =
         ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_q_token_stride, WS_FWD_ELEMENT_BYTES));
     struct ws_value *last = ws_sub(b, ws_sub(b, f->seqlen_q, f->first_row), ws_i32(b, 1));
+    last = ws_smin(b, last, ws_i32(b, (uint32_t)(f->rows * WS_FWD_ATOM - 1)));
+    f->query_view = (struct ws_view){.addressing = ws_fwd_addressing(f),
+                                     .base = ws_view_base(b, ws_fwd_addressing(f), base),
+                                     .alignment = f->spec->alignment};
+    struct ws_value *row_bytes = ws_i32(b, (uint32_t)(f->spec->head_dim_qk * WS_FWD_ELEMENT_BYTES));
+    ws_view_limit(b, &f->query_view, ws_add(b, ws_mul(b, last, stride), row_bytes));
     for (int q = 0; q < f->rows; q++) {
         /* Rows past the end read the last one; they are not stored. */
-        struct ws_value *row = ws_smin(b, ws_fwd_lane_row(f, q), last);
-        struct ws_value *offset = ws_mul(b, row, stride);
+        f->query_offset[q] = ws_mul(b, ws_smin(b, ws_fwd_lane_row(f, q), last), stride);
         for (int c = 0; c < f->chunks; c++) {
-            struct ws_value *x = ws_load(b, &view, offset, NULL,
-                                         c * WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES, WS_FWD_ATOM / 2);
+            struct ws_value *x = load_query(f, q, c);
             f->query[q][c] = is_scaled ? ws_packed_scale(b, f->atom->element, x, scale_log2) : x;
         }
     }
@@ -42,7 +63,8 @@ static void load_queries(struct ws_fwd *f)
 static void find_bounds(struct ws_fwd *f, struct ws_value **full, struct ws_value **end)
 {
     struct ws_builder *b = &f->b;
-    const uint32_t block = (uint32_t)(f->keys * WS_FWD_ATOM), rows = (uint32_t)(f->rows * WS_FWD_ATOM);
+    const uint32_t block = (uint32_t)(f->keys * WS_FWD_ATOM),
+                   rows = (uint32_t)(f->rows * WS_FWD_ATOM);
     bool is_causal = f->spec->mask == WS_MASK_CAUSAL;
     struct ws_value *last = ws_sub(b, f->seqlen_k, ws_i32(b, 1));
     struct ws_value *visible = f->seqlen_k;
@@ -87,9 +109,8 @@ static void start_rows(struct ws_fwd *f)
     struct ws_builder *b = &f->b;
     struct ws_value *zeros = ws_splat(b, ws_f32(b, 0), f->atom->c_elements);
     for (int q = 0; q < f->rows; q++) {
-        f->row[q] = (struct ws_fwd_row){.negative_max = zeros,
-                                        .threshold = ws_f32(b, -INFINITY),
-                                        .sum = ws_f32(b, 0)};
+        f->row[q] = (struct ws_fwd_row){
+            .negative_max = zeros, .threshold = ws_f32(b, -INFINITY), .sum = ws_f32(b, 0)};
         for (int t = 0; t < f->head_tiles; t++)
             f->row[q].output[t] = zeros;
     }
@@ -98,6 +119,8 @@ static void start_rows(struct ws_fwd *f)
                                         first_key, WS_FWD_ELEMENT_BYTES);
     struct ws_value *v = ws_fwd_address(f, WS_FWD_ARG_v, WS_FWD_ARG_v_batch_stride, f->head_k,
                                         first_key, WS_FWD_ELEMENT_BYTES);
+    f->key_offset = ws_mul(b, f->column, f->k_stride);
+    ws_fwd_start_values(f);
     f->k_base = ws_view_base(b, ws_fwd_addressing(f), k);
     f->v_base = ws_view_base(b, ws_fwd_addressing(f), v);
 }
@@ -110,15 +133,18 @@ static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
     ws_fwd_score(f, block, scores);
     ws_fwd_rescale(f, scores);
     for (int k = 0; k < f->keys; k++) {
-        struct ws_value *v[WS_FWD_CHUNKS_MAX];
-        ws_fwd_values(f, block, k, v);
+        ws_fwd_values values;
+        ws_fwd_load_values(f, block, k, values);
         for (int q = 0; q < f->rows; q++)
             p[q] = ws_fwd_probability(f, q, scores[q][k]);
         for (int t = 0; t < f->head_tiles; t++) {
+            struct ws_value *v = ws_fwd_value_operand(f, values, t);
             for (int q = 0; q < f->rows; q++) {
                 struct ws_value **o = &f->row[q].output[t];
-                *o = ws_multiply_atom(b, f->atom, v[t], p[q], *o);
+                *o = ws_multiply_atom(b, f->atom, v, p[q], *o);
             }
+            if (t % 2 == 1)
+                ws_fwd_end_stretch(f);
         }
     }
 }
@@ -133,13 +159,27 @@ static struct ws_value *next_base(struct ws_fwd *f, struct ws_value *base, enum 
                            ws_mul(b, ws_fwd_stride(f, stride, WS_FWD_ELEMENT_BYTES), keys));
 }
 
+/* Pointers to the lane values that the loops carry opaquely. */
+static int carried_opaquely(struct ws_fwd *f, struct ws_value **carried[])
+{
+    int count = 0;
+    carried[count++] = &f->half;
+    carried[count++] = &f->key_offset;
+    for (int q = 0; q < f->rows; q++)
+        carried[count++] = &f->query_offset[q];
+    for (int s = 0; s < WS_FWD_ATOM && f->value_offset[s]; s++)
+        carried[count++] = &f->value_offset[s];
+    return count;
+}
+
 static void loop_over_keys(struct ws_fwd *f, struct ws_value *begin, struct ws_value *end,
                            bool is_masked)
 {
     struct ws_builder *b = &f->b;
     const uint32_t step = (uint32_t)(f->keys * WS_FWD_ATOM);
     struct ws_value **carried[WS_FWD_CARRIED_MAX];
-    int count = 0;
+    const int opaque = carried_opaquely(f, carried);
+    int count = opaque;
     for (int q = 0; q < f->rows; q++)
         count += ws_fwd_carried_row(f, q, carried + count);
     carried[count++] = &f->k_base;
@@ -147,6 +187,8 @@ static void loop_over_keys(struct ws_fwd *f, struct ws_value *begin, struct ws_v
 
     struct ws_loop loop;
     struct ws_fwd_block block = {.key = ws_loop_begin(b, &loop, begin, end, step, carried, count)};
+    for (int i = 0; i < opaque; i++)
+        *carried[i] = ws_opaque(b, *carried[i]);
     if (is_masked)
         block.last = ws_sub(b, ws_sub(b, f->seqlen_k, ws_i32(b, 1)), block.key);
     process_block(f, &block);

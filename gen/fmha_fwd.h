@@ -1,8 +1,8 @@
 /* The forward kernel's parts. One wave owns `rows` tiles of query rows and walks over the keys.
  *
- * Scores are computed transposed, S^T = K Q^T, and so is the result, O^T = V^T P^T: a lane holds one
- * query of each row tile (the column of every accumulator), so that row statistics are scalars of
- * the lane and its two halves hold different keys of the same query. */
+ * Scores are computed transposed, S^T = K Q^T, and so is the result, O^T = V^T P^T: a lane holds
+ * one query of each row tile (the column of every accumulator), so that row statistics are scalars
+ * of the lane and its two halves hold different keys of the same query. */
 #ifndef WS_GEN_FMHA_FWD_H
 #define WS_GEN_FMHA_FWD_H
 
@@ -15,6 +15,8 @@ enum { WS_V_MODE_GATHER, WS_V_MODE_ROWS };
 enum { WS_ADDR_GLOBAL, WS_ADDR_BUFFER };
 enum { WS_RESCALE_EAGER, WS_RESCALE_LAZY_MAX };
 enum { WS_Q_SCALE_EXACT, WS_Q_SCALE_PRE };
+enum { WS_Q_MODE_REG, WS_Q_MODE_GLOBAL };
+enum { WS_SCHED_NONE, WS_SCHED_BARRIERS };
 enum { WS_GRID_ORDER_PLAIN, WS_GRID_ORDER_LONGEST_FIRST };
 
 /* Places in the argument block. */
@@ -59,25 +61,32 @@ struct ws_fwd {
     /* The same in all lanes. */
     struct ws_value *seqlen_q, *seqlen_k;
     struct ws_value *batch, *head_q, *head_k;
-    struct ws_value *first_row;     /* of the wave */
-    struct ws_value *to_log2;       /* scores times this are log2 units; NULL: they are already */
-    struct ws_value *to_natural;    /* m times this is natural log */
-    struct ws_value *move;          /* how far above m a score may rise before m moves */
+    struct ws_value *first_row;  /* of the wave */
+    struct ws_value *to_log2;    /* scores times this are log2 units; NULL: they are already */
+    struct ws_value *to_natural; /* m times this is natural log */
+    struct ws_value *move;       /* how far above m a score may rise before m moves */
     struct ws_value *k_stride, *v_stride; /* one key to the next, low 32 bits of the bytes */
 
     /* Of each lane. */
-    struct ws_value *column;                   /* lane % 16: its query, or its row of an operand */
-    struct ws_value *half;                     /* lane / 16 */
-    struct ws_value *is_upper;                 /* half == 1 */
-    struct ws_value *limit[WS_FWD_ROWS_MAX];   /* the last visible key, perhaps negative */
+    struct ws_value *column;                 /* lane % 16: its query, or its row of an operand */
+    struct ws_value *limit[WS_FWD_ROWS_MAX]; /* the last visible key, perhaps negative */
+
+    struct ws_view query_view;
     struct ws_value *query[WS_FWD_ROWS_MAX][WS_FWD_CHUNKS_MAX];
 
     /* Carried by the loops. */
     struct ws_fwd_row row[WS_FWD_ROWS_MAX];
     struct ws_value *k_base, *v_base; /* of the current block */
+
+    /* Of each lane, carried opaquely (ws_opaque). */
+    struct ws_value *half;                          /* lane / 16 */
+    struct ws_value *query_offset[WS_FWD_ROWS_MAX]; /* of its row of Q, in bytes */
+    struct ws_value *key_offset;                    /* of its key of a full tile */
+    struct ws_value *value_offset[WS_FWD_ATOM];     /* of its part of V, for each slot; see
+                                                       ws_fwd_start_values */
 };
 
-enum { WS_FWD_CARRIED_MAX = WS_FWD_ROWS_MAX * (WS_FWD_CHUNKS_MAX + 3) + 2 };
+enum { WS_FWD_CARRIED_MAX = WS_FWD_ROWS_MAX * (WS_FWD_CHUNKS_MAX + 4) + 4 + WS_FWD_ATOM };
 
 /* check and emit of struct ws_kernel_definition. */
 enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *error);
@@ -112,8 +121,11 @@ enum ws_addressing ws_fwd_addressing(const struct ws_fwd *f);
 /* Alignment of addresses that lie a multiple of `bytes` from the start of a row. */
 int ws_fwd_run_alignment(const struct ws_fwd *f, int bytes);
 
-/* Pointers to what one row tile carries. Returns how many there are. */
+/* Pointers to what the loops carry of one row tile. Returns how many there are. */
 int ws_fwd_carried_row(struct ws_fwd *f, int row, struct ws_value **carried[]);
+
+/* Chunk c of Q^T of a row tile as operand B. */
+struct ws_value *ws_fwd_query(struct ws_fwd *f, int row, int c);
 
 /* S^T of a block, masked if the block says so. */
 typedef struct ws_value *ws_fwd_scores[WS_FWD_ROWS_MAX][WS_FWD_KEYS_MAX];
@@ -128,13 +140,22 @@ struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *
 /* The key (of its tile) in slot 0..15 of operands P^T and V^T. */
 int ws_fwd_slot_key(const struct ws_fwd *f, int slot);
 
-/* Head dim that row `row` of head dim tile `tile` of O^T and V^T stands for. rows: neighbours lie in
- * one lane, which loads and stores them together; gather: in neighbouring lanes. */
+/* Head dim that row `row` of head dim tile `tile` of O^T and V^T stands for. rows: neighbours lie
+ * in one lane, which loads and stores them together; gather: in neighbouring lanes. */
 int ws_fwd_head_dim(const struct ws_fwd *f, int tile, int row);
 
-/* V^T of key tile `tile` of a block as operands A, one for each head dim tile. */
-void ws_fwd_values(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
-                   struct ws_value *operand[WS_FWD_CHUNKS_MAX]);
+/* V of one key tile as it was loaded: rows, one for each slot; gather: operands, one for each head
+ * dim tile. */
+typedef struct ws_value *ws_fwd_values[WS_FWD_ATOM];
+void ws_fwd_start_values(struct ws_fwd *f);
+void ws_fwd_load_values(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
+                        ws_fwd_values values);
+
+/* Rows 16 t to 16 t + 15 of V^T as operand A. */
+struct ws_value *ws_fwd_value_operand(struct ws_fwd *f, const ws_fwd_values values, int t);
+
+/* Ends a stretch of work that the scheduler should keep together, if the sched lever says so. */
+void ws_fwd_end_stretch(struct ws_fwd *f);
 
 /* Normalises and stores O and LSE. */
 void ws_fwd_store(struct ws_fwd *f);

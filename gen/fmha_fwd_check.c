@@ -15,7 +15,8 @@ static int resident_registers(const struct ws_spec *spec)
 {
     const int registers = 8; /* of an operand or an accumulator */
     int rows = spec->lever[WS_LEVER_bm_tiles], keys = spec->lever[WS_LEVER_block_n] / WS_FWD_ATOM;
-    int tiles = (spec->head_dim_qk + spec->head_dim_v) / WS_FWD_ATOM;
+    bool is_resident = spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_REG;
+    int tiles = (spec->head_dim_qk * is_resident + spec->head_dim_v) / WS_FWD_ATOM;
     return registers * rows * (tiles + keys + 1);
 }
 
@@ -45,7 +46,7 @@ struct tensor {
     uint64_t pointer;
     const int64_t *strides; /* batch, head, token */
     int32_t heads, tokens;
-    int tile;               /* tokens that one wave addresses with 32-bit offsets */
+    int tile; /* tokens that one wave addresses with 32-bit offsets */
     int row_bytes, element_bytes, alignment;
     bool is_written;
 };

@@ -63,7 +63,6 @@ void ws_fwd_place(struct ws_fwd *f)
 
     f->column = ws_and(b, lane, ws_i32(b, WS_FWD_ATOM - 1));
     f->half = ws_shift_right(b, lane, 4);
-    f->is_upper = ws_compare(b, WS_EQUAL, f->half, ws_i32(b, 1));
     f->k_stride = ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_k_token_stride, WS_FWD_ELEMENT_BYTES));
     f->v_stride = ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_v_token_stride, WS_FWD_ELEMENT_BYTES));
 }

@@ -9,15 +9,15 @@ static void load_keys(struct ws_fwd *f, const struct ws_fwd_block *block, int ti
                       struct ws_value *operand[WS_FWD_CHUNKS_MAX])
 {
     struct ws_builder *b = &f->b;
-    struct ws_view view =
-        ws_fwd_block_view(f, block, f->k_base, f->k_stride, f->spec->head_dim_qk);
+    struct ws_view view = ws_fwd_block_view(f, block, f->k_base, f->k_stride, f->spec->head_dim_qk);
     const uint32_t first = (uint32_t)(tile * WS_FWD_ATOM);
-    struct ws_value *lane_key = f->column, *tile_offset = NULL;
-    if (block->last)
-        lane_key = ws_smin(b, ws_add(b, lane_key, ws_i32(b, first)), block->last);
-    else if (tile > 0)
+    struct ws_value *offset = f->key_offset, *tile_offset = NULL;
+    if (block->last) {
+        struct ws_value *key = ws_add(b, f->column, ws_i32(b, first));
+        offset = ws_mul(b, ws_smin(b, key, block->last), f->k_stride);
+    } else if (tile > 0) {
         tile_offset = ws_mul(b, f->k_stride, ws_i32(b, first));
-    struct ws_value *offset = ws_mul(b, lane_key, f->k_stride);
+    }
     for (int c = 0; c < f->chunks; c++)
         operand[c] = ws_load(b, &view, offset, tile_offset, c * WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES,
                              WS_FWD_ATOM / 2);
@@ -49,11 +49,11 @@ void ws_fwd_score(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_sco
     for (int k = 0; k < f->keys; k++)
         load_keys(f, block, k, keys[k]);
     for (int c = 0; c < f->chunks; c++) {
-        for (int k = 0; k < f->keys; k++) {
-            for (int q = 0; q < f->rows; q++) {
+        for (int q = 0; q < f->rows; q++) {
+            struct ws_value *query = ws_fwd_query(f, q, c);
+            for (int k = 0; k < f->keys; k++) {
                 struct ws_value *sum = c == 0 ? f->row[q].negative_max : scores[q][k];
-                scores[q][k] =
-                    ws_multiply_atom(&f->b, f->atom, keys[k][c], f->query[q][c], sum);
+                scores[q][k] = ws_multiply_atom(&f->b, f->atom, keys[k][c], query, sum);
             }
         }
     }
@@ -76,8 +76,7 @@ static void move_maximum(struct ws_fwd *f, int row, struct ws_value *largest,
     rise = ws_select(b, has_key, rise, zero);
     struct ws_value *log2_rise = f->to_log2 ? ws_fmul(b, rise, f->to_log2) : rise;
     /* A new row has nothing to scale, and its maximum may fall: no factor above 1. */
-    struct ws_value *factor =
-        ws_fmin(b, ws_exp2(b, ws_fneg(b, log2_rise)), ws_f32(b, 1));
+    struct ws_value *factor = ws_fmin(b, ws_exp2(b, ws_fneg(b, log2_rise)), ws_f32(b, 1));
     if (ws_is_mutant(f->mutant, rescale_skipped))
         factor = ws_f32(b, 1);
     state->threshold = ws_select(b, has_key, f->move, state->threshold);
@@ -118,6 +117,7 @@ struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *
     struct ws_builder *b = &f->b;
     const enum ws_element element = f->atom->element;
     const int pairs = f->atom->c_elements / 2;
+    struct ws_value *is_upper = ws_compare(b, WS_EQUAL, f->half, ws_i32(b, 1));
     struct ws_value *ones = ws_pair_of_ones(b, element);
     struct ws_value *operand = ws_undefined_i32s(b, 2 * pairs);
     struct ws_value *x = f->to_log2 ? ws_fmul(b, scores, f->to_log2) : scores;
@@ -129,8 +129,8 @@ struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *
             ws_is_mutant(f->mutant, exchange_omitted) ? own : ws_exchange_halves(b, own);
         /* What is summed is what V is multiplied by, rounding included. */
         f->row[row].sum = ws_dot2(b, element, own, ones, f->row[row].sum);
-        operand = ws_set_element(b, operand, j, ws_select(b, f->is_upper, other, own));
-        operand = ws_set_element(b, operand, pairs + j, ws_select(b, f->is_upper, own, other));
+        operand = ws_set_element(b, operand, j, ws_select(b, is_upper, other, own));
+        operand = ws_set_element(b, operand, pairs + j, ws_select(b, is_upper, own, other));
     }
     return operand;
 }

@@ -25,4 +25,9 @@ enum ws_status ws_emit_mutant(const struct ws_spec *spec, enum ws_mutant mutant,
                               struct LLVMOpaqueContext *context, struct LLVMOpaqueModule **module,
                               struct ws_kernel_shape *shape, struct ws_error *error);
 
+/* ws_compile with a deliberate defect. */
+enum ws_status ws_compile_mutant(const struct ws_spec *spec, enum ws_mutant mutant,
+                                 const struct ws_codegen_options *options,
+                                 struct ws_compiled *compiled, struct ws_error *error);
+
 #endif

@@ -7,21 +7,20 @@
 
 /* Kernel attributes that every kernel has: nothing implicit is read. */
 static const char *const nothing_implicit[] = {
-    "amdgpu-no-cluster-id-x",     "amdgpu-no-cluster-id-y",
-    "amdgpu-no-cluster-id-z",   "amdgpu-no-completion-action", "amdgpu-no-default-queue",
-    "amdgpu-no-dispatch-id",    "amdgpu-no-dispatch-ptr",     "amdgpu-no-flat-scratch-init",
-    "amdgpu-no-heap-ptr",       "amdgpu-no-hostcall-ptr",     "amdgpu-no-implicitarg-ptr",
-    "amdgpu-no-lds-kernel-id",  "amdgpu-no-multigrid-sync-arg", "amdgpu-no-queue-ptr",
-    "amdgpu-no-workgroup-id-y", "amdgpu-no-workgroup-id-z",   "amdgpu-no-workitem-id-y",
-    "amdgpu-no-workitem-id-z",
+    "amdgpu-no-cluster-id-x",       "amdgpu-no-cluster-id-y",      "amdgpu-no-cluster-id-z",
+    "amdgpu-no-completion-action",  "amdgpu-no-default-queue",     "amdgpu-no-dispatch-id",
+    "amdgpu-no-dispatch-ptr",       "amdgpu-no-flat-scratch-init", "amdgpu-no-heap-ptr",
+    "amdgpu-no-hostcall-ptr",       "amdgpu-no-implicitarg-ptr",   "amdgpu-no-lds-kernel-id",
+    "amdgpu-no-multigrid-sync-arg", "amdgpu-no-queue-ptr",         "amdgpu-no-workgroup-id-y",
+    "amdgpu-no-workgroup-id-z",     "amdgpu-no-workitem-id-y",     "amdgpu-no-workitem-id-z",
 };
 
 enum { ARGS_MAX = 64, OPERANDS_MAX = 8 };
 
 static void set_attribute(struct ws_builder *b, const char *name, const char *value)
 {
-    LLVMAttributeRef attribute = LLVMCreateStringAttribute(
-        b->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
+    LLVMAttributeRef attribute = LLVMCreateStringAttribute(b->context, name, (unsigned)strlen(name),
+                                                           value, (unsigned)strlen(value));
     LLVMAddAttributeAtIndex(b->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute);
 }
 
@@ -76,8 +75,7 @@ static void set_types(struct ws_builder *b)
 }
 
 void ws_kernel_begin(struct ws_builder *b, struct LLVMOpaqueModule *module, const char *symbol,
-                     const struct ws_arg_table *args,
-                     const struct ws_kernel_attributes *attributes)
+                     const struct ws_arg_table *args, const struct ws_kernel_attributes *attributes)
 {
     LLVMTypeRef types[ARGS_MAX];
     *b = (struct ws_builder){.context = LLVMGetModuleContext(module), .module = module};
@@ -148,4 +146,14 @@ struct ws_value *ws_multiply_atom(struct ws_builder *b, const struct ws_atom *at
         c,
     };
     return ws_intrinsic(b, atom->intrinsic, overloads, 2, operands, 3);
+}
+
+struct ws_value *ws_opaque(struct ws_builder *b, struct ws_value *x)
+{
+    static const char constraints[] = "=v,0"; /* a vector register, left as it is */
+    LLVMValueRef value = ws_llvm(x);
+    LLVMTypeRef type = LLVMTypeOf(value), function = LLVMFunctionType(type, &type, 1, false);
+    LLVMValueRef nothing = LLVMGetInlineAsm(function, "", 0, constraints, sizeof constraints - 1,
+                                            false, false, LLVMInlineAsmDialectATT, false);
+    return ws_wrap(LLVMBuildCall2(b->llvm, function, nothing, &value, 1, ""));
 }

@@ -120,6 +120,11 @@ struct ws_value *ws_packed_scale(struct ws_builder *b, enum ws_element element,
 struct ws_value *ws_multiply_atom(struct ws_builder *b, const struct ws_atom *atom,
                                   struct ws_value *a, struct ws_value *bb, struct ws_value *c);
 
+/* The same i32 of each lane, but the optimiser cannot know that. No instruction, if x is not used
+ * any more. A loop that carries a value through this computes what depends on it in the loop:
+ * address constants then fold into the instructions instead of living in registers. */
+struct ws_value *ws_opaque(struct ws_builder *b, struct ws_value *x);
+
 /* Calls an intrinsic by name. overloads are the types it is overloaded on, in LLVM's order. */
 struct ws_value *ws_intrinsic(struct ws_builder *b, const char *name,
                               struct LLVMOpaqueType *const *overloads, int overload_count,
@@ -139,8 +144,8 @@ struct ws_loop {
 };
 /* Returns the index. */
 struct ws_value *ws_loop_begin(struct ws_builder *b, struct ws_loop *loop, struct ws_value *begin,
-                               struct ws_value *end, uint32_t step, struct ws_value **const *carried,
-                               int count);
+                               struct ws_value *end, uint32_t step,
+                               struct ws_value **const *carried, int count);
 void ws_loop_end(struct ws_builder *b, struct ws_loop *loop);
 
 /* A block that runs where `condition` holds; after it the carried variables hold its values, or

@@ -19,8 +19,8 @@ static void add_incoming(LLVMValueRef phi_value, LLVMValueRef value, LLVMBasicBl
 }
 
 struct ws_value *ws_loop_begin(struct ws_builder *b, struct ws_loop *loop, struct ws_value *begin,
-                               struct ws_value *end, uint32_t step, struct ws_value **const *carried,
-                               int count)
+                               struct ws_value *end, uint32_t step,
+                               struct ws_value **const *carried, int count)
 {
     *loop = (struct ws_loop){
         .begin = ws_llvm(begin), .end = ws_llvm(end), .step = step, .count = count};
@@ -46,8 +46,8 @@ struct ws_value *ws_loop_begin(struct ws_builder *b, struct ws_loop *loop, struc
 void ws_loop_end(struct ws_builder *b, struct ws_loop *loop)
 {
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(b->llvm);
-    LLVMValueRef next = LLVMBuildNSWAdd(b->llvm, loop->index,
-                                        LLVMConstInt(b->i32, loop->step, false), "");
+    LLVMValueRef next =
+        LLVMBuildNSWAdd(b->llvm, loop->index, LLVMConstInt(b->i32, loop->step, false), "");
     LLVMValueRef again = LLVMBuildICmp(b->llvm, LLVMIntSLT, next, loop->end, "");
     LLVMBuildCondBr(b->llvm, again, loop->body, loop->after);
     add_incoming(loop->index, next, latch);

@@ -57,8 +57,10 @@ static struct ws_value *address(struct ws_builder *b, const struct ws_view *view
                                 struct ws_value *lane_offset, struct ws_value *scalar_offset,
                                 int constant)
 {
-    struct ws_value *offset = scalar_offset ? sum(b, lane_offset, scalar_offset) : lane_offset;
-    struct ws_value *place = ws_advance(b, view->base, ws_to_i64(b, offset));
+    struct ws_value *place = view->base;
+    if (scalar_offset)
+        place = ws_advance(b, place, ws_to_i64(b, scalar_offset));
+    place = ws_advance(b, place, ws_to_i64(b, lane_offset));
     return constant ? ws_advance(b, place, ws_i64(b, (uint64_t)constant)) : place;
 }
 

@@ -5,8 +5,8 @@
 
 #include "ir/builder.h"
 
-/* global: a scalar pointer and a 32-bit lane offset. buffer: a raw buffer descriptor, so that a scalar
- * offset needs no vector register. */
+/* global: a scalar pointer and a 32-bit lane offset. buffer: a raw buffer descriptor, so that a
+ * scalar offset needs no vector register. */
 enum ws_addressing { WS_ADDRESSING_GLOBAL, WS_ADDRESSING_BUFFER };
 
 /* Bytes from a base on. The base is the same in all lanes. */
@@ -31,8 +31,8 @@ struct ws_value *ws_view_advance(struct ws_builder *b, const struct ws_view *vie
 /* Lets a buffer view read `bytes` (i32) from its base on; nothing for global. */
 void ws_view_limit(struct ws_builder *b, struct ws_view *view, struct ws_value *bytes);
 
-/* Loads `dwords` i32 from lane_offset + scalar_offset + constant. lane_offset: 32-bit bytes, of each
- * lane. scalar_offset: 32-bit bytes, the same in all lanes, or NULL. The sum does not wrap;
+/* Loads `dwords` i32 from lane_offset + scalar_offset + constant. lane_offset: 32-bit bytes, of
+ * each lane. scalar_offset: 32-bit bytes, the same in all lanes, or NULL. The sum does not wrap;
  * constant < 4096 - 4 dwords. */
 struct ws_value *ws_load(struct ws_builder *b, const struct ws_view *view,
                          struct ws_value *lane_offset, struct ws_value *scalar_offset, int constant,

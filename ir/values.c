@@ -159,8 +159,8 @@ struct ws_value *ws_element(struct ws_builder *b, struct ws_value *vector, int i
 {
     if (!is_vector(vector))
         return vector;
-    return ws_wrap(LLVMBuildExtractElement(b->llvm, ws_llvm(vector),
-                                           ws_llvm(ws_i32(b, (uint32_t)index)), ""));
+    return ws_wrap(
+        LLVMBuildExtractElement(b->llvm, ws_llvm(vector), ws_llvm(ws_i32(b, (uint32_t)index)), ""));
 }
 
 struct ws_value *ws_set_element(struct ws_builder *b, struct ws_value *vector, int index,

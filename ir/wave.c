@@ -25,8 +25,12 @@ struct ws_value *ws_exchange_halves(struct ws_builder *b, struct ws_value *x)
     LLVMTypeRef type = LLVMTypeOf(ws_llvm(x));
     LLVMValueRef yes = LLVMConstInt(b->i1, 1, false), no = LLVMConstInt(b->i1, 0, false);
     struct ws_value *operands[] = {
-        ws_wrap(LLVMGetPoison(type)), x,           ws_i32(b, low_lanes), ws_i32(b, high_lanes),
-        ws_wrap(yes),                 ws_wrap(no),
+        ws_wrap(LLVMGetPoison(type)),
+        x,
+        ws_i32(b, low_lanes),
+        ws_i32(b, high_lanes),
+        ws_wrap(yes),
+        ws_wrap(no),
     };
     return ws_intrinsic(b, "llvm.amdgcn.permlanex16", &type, 1, operands, 6);
 }

@@ -24,8 +24,8 @@ struct ws_value *ws_exp2(struct ws_builder *b, struct ws_value *x);
 struct ws_value *ws_log2(struct ws_builder *b, struct ws_value *x);
 struct ws_value *ws_reciprocal(struct ws_builder *b, struct ws_value *x);
 
-/* Two f32 >= 0, finite in the narrow type, packed in the fewest instructions: f16 is rounded towards
- * zero, bf16 to nearest, up on a tie. */
+/* Two f32 >= 0, finite in the narrow type, packed in the fewest instructions: f16 is rounded
+ * towards zero, bf16 to nearest, up on a tie. */
 struct ws_value *ws_pack_pair(struct ws_builder *b, enum ws_element element, struct ws_value *low,
                               struct ws_value *high);
 
