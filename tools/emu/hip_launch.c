@@ -16,7 +16,7 @@ enum { PARAM_END = 3, PARAM_BUFFER = 1, PARAM_SIZE = 2 };
 
 static const struct emu_module *module_of(const struct emu_kernel_code *kernel, size_t *index)
 {
-    for (const struct emu_module *m = emu_state.modules; m; m = m->next)
+    for (const struct emu_module *m = emu_driver.modules; m; m = m->next)
         if (kernel >= m->kernels && kernel < m->kernels + m->object.kernel_count) {
             *index = (size_t)(kernel - m->kernels);
             return m;
@@ -118,29 +118,29 @@ static enum emu_hip_code check_shape(const struct emu_launch *launch)
 static enum emu_hip_code fill_arguments(struct emu_launch *launch, const struct ws_object_kernel *k,
                                         void **parameters, void **extra)
 {
-    uint8_t *kernarg = (uint8_t *)(uintptr_t)emu_state.kernarg;
+    uint8_t *kernarg = (uint8_t *)(uintptr_t)emu_driver.kernarg;
     if (launch->kernel->kernarg_bytes > KERNARG_BYTES)
         return hipErrorInvalidValue;
     memset(kernarg, 0, KERNARG_BYTES);
     fill_hidden(launch, kernarg);
-    fill_packet(launch, (uint8_t *)(uintptr_t)emu_state.dispatch_packet);
+    fill_packet(launch, (uint8_t *)(uintptr_t)emu_driver.dispatch_packet);
     /* The device sees no more than the kernel declares. */
     uint32_t size = launch->kernel->kernarg_bytes;
-    emu_memory_find(&emu_state.memory, emu_state.kernarg)->size = size ? (size + 15) & ~15U : 1;
+    emu_memory_find(&emu_driver.memory, emu_driver.kernarg)->size = size ? (size + 15) & ~15U : 1;
     return extra ? from_extra(extra, kernarg, size) : from_parameters(k, parameters, kernarg);
 }
 
 static bool have_segments(void)
 {
-    struct emu_memory *memory = &emu_state.memory;
-    if (!emu_state.kernarg)
-        emu_state.kernarg = emu_memory_add(memory, KERNARG_BYTES, true);
-    if (!emu_state.dispatch_packet)
-        emu_state.dispatch_packet = emu_memory_add(memory, 64, true);
-    if (!emu_state.kernarg || !emu_state.dispatch_packet)
+    struct emu_memory *memory = &emu_driver.memory;
+    if (!emu_driver.kernarg)
+        emu_driver.kernarg = emu_memory_add(memory, KERNARG_BYTES, true);
+    if (!emu_driver.dispatch_packet)
+        emu_driver.dispatch_packet = emu_memory_add(memory, 64, true);
+    if (!emu_driver.kernarg || !emu_driver.dispatch_packet)
         return false;
-    emu_memory_find(memory, emu_state.kernarg)->readonly = true;
-    emu_memory_find(memory, emu_state.dispatch_packet)->readonly = true;
+    emu_memory_find(memory, emu_driver.kernarg)->readonly = true;
+    emu_memory_find(memory, emu_driver.dispatch_packet)->readonly = true;
     return true;
 }
 
@@ -162,7 +162,7 @@ static enum emu_hip_code run(struct emu_launch *launch)
     if (emu_launch_run(launch))
         return hipErrorOutOfMemory;
     for (size_t i = 0; i < EMU_WRITTEN && launch->written[i]; i++)
-        emu_memory_find(&emu_state.memory, launch->written[i])->written = true;
+        emu_memory_find(&emu_driver.memory, launch->written[i])->written = true;
     return launch->finding_count ? hipErrorLaunchFailure : hipSuccess;
 }
 
@@ -170,7 +170,7 @@ static enum emu_hip_code launch_locked(const struct emu_kernel_code *kernel, con
                                        const unsigned *block, unsigned dynamic_lds,
                                        void **parameters, void **extra)
 {
-    struct emu_launch *launch = &emu_state.last;
+    struct emu_launch *launch = &emu_driver.last;
     size_t index = 0;
     const struct emu_module *module = module_of(kernel, &index);
     memset(launch, 0, sizeof *launch);
@@ -178,11 +178,11 @@ static enum emu_hip_code launch_locked(const struct emu_kernel_code *kernel, con
         return hipErrorInvalidDeviceFunction;
     launch->target = module->target;
     launch->kernel = kernel;
-    launch->memory = &emu_state.memory;
-    launch->config = emu_state.config;
+    launch->memory = &emu_driver.memory;
+    launch->config = emu_driver.config;
     launch->lds_bytes = kernel->lds_bytes + dynamic_lds;
-    launch->selected = emu_state.selected;
-    launch->selected_count = emu_state.selected_count;
+    launch->selected = emu_driver.selected;
+    launch->selected_count = emu_driver.selected_count;
     memcpy(launch->grid, grid, sizeof launch->grid);
     memcpy(launch->block, block, sizeof launch->block);
     enum emu_hip_code code = check_shape(launch);
@@ -190,8 +190,8 @@ static enum emu_hip_code launch_locked(const struct emu_kernel_code *kernel, con
         return code;
     if (!have_segments())
         return hipErrorOutOfMemory;
-    launch->kernarg = emu_state.kernarg;
-    launch->dispatch_packet = emu_state.dispatch_packet;
+    launch->kernarg = emu_driver.kernarg;
+    launch->dispatch_packet = emu_driver.dispatch_packet;
     code = fill_arguments(launch, &module->object.kernels[index], parameters, extra);
     return code ? code : run(launch);
 }

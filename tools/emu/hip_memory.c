@@ -33,7 +33,7 @@ int hipMalloc(void **address, size_t size)
     if (size == 0)
         return hipSuccess;
     emu_lock();
-    uint64_t base = emu_memory_add(&emu_state.memory, size, false);
+    uint64_t base = emu_memory_add(&emu_driver.memory, size, false);
     emu_unlock();
     *address = (void *)(uintptr_t)base;
     return emu_result(base ? hipSuccess : hipErrorOutOfMemory);
@@ -44,8 +44,8 @@ int hipFree(void *address)
     if (!address)
         return hipSuccess;
     emu_lock();
-    const struct emu_allocation *a = emu_memory_find(&emu_state.memory, (uintptr_t)address);
-    bool freed = a && !a->internal && emu_memory_remove(&emu_state.memory, (uintptr_t)address);
+    const struct emu_allocation *a = emu_memory_find(&emu_driver.memory, (uintptr_t)address);
+    bool freed = a && !a->internal && emu_memory_remove(&emu_driver.memory, (uintptr_t)address);
     emu_unlock();
     return emu_result(freed ? hipSuccess : hipErrorInvalidValue);
 }
@@ -53,15 +53,15 @@ int hipFree(void *address)
 /* Device memory that the caller may touch. The lock is held. */
 static bool is_device(const void *address, size_t size)
 {
-    const struct emu_allocation *a = emu_memory_find(&emu_state.memory, (uintptr_t)address);
-    return a && !a->internal && emu_memory_holds(&emu_state.memory, (uintptr_t)address, size);
+    const struct emu_allocation *a = emu_memory_find(&emu_driver.memory, (uintptr_t)address);
+    return a && !a->internal && emu_memory_holds(&emu_driver.memory, (uintptr_t)address, size);
 }
 
 /* Whether one end of a copy fits its kind. By address, an allocation is device memory. */
 static bool end_fits(const void *address, size_t size, bool device, bool by_address)
 {
     if (by_address)
-        device = emu_memory_find(&emu_state.memory, (uintptr_t)address) != NULL;
+        device = emu_memory_find(&emu_driver.memory, (uintptr_t)address) != NULL;
     return !device || is_device(address, size);
 }
 
@@ -188,7 +188,7 @@ int hipMemGetInfo(size_t *unused, size_t *total)
         return emu_result(hipErrorInvalidValue);
     emu_lock();
     *total = all;
-    *unused = emu_state.memory.bytes < all ? all - emu_state.memory.bytes : 0;
+    *unused = emu_driver.memory.bytes < all ? all - emu_driver.memory.bytes : 0;
     emu_unlock();
     return hipSuccess;
 }

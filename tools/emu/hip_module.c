@@ -24,10 +24,10 @@ static enum emu_hip_code load(void **handle, const void *image, size_t size)
     const struct emu_target *target = emu_target_at(emu_device);
     struct emu_module *module = NULL;
     emu_lock();
-    enum emu_hip_code code = emu_module_load(&module, image, size, target, &emu_state.memory);
+    enum emu_hip_code code = emu_module_load(&module, image, size, target, &emu_driver.memory);
     if (!code) {
-        module->next = emu_state.modules;
-        emu_state.modules = module;
+        module->next = emu_driver.modules;
+        emu_driver.modules = module;
         *handle = module;
     }
     emu_unlock();
@@ -109,13 +109,13 @@ int hipModuleUnload(void *handle)
 {
     bool found = false;
     emu_lock();
-    for (struct emu_module **m = &emu_state.modules; *m && !found; m = &(*m)->next) {
+    for (struct emu_module **m = &emu_driver.modules; *m && !found; m = &(*m)->next) {
         if (*m != handle)
             continue;
         struct emu_module *module = *m;
         found = true;
         *m = module->next;
-        emu_module_free(module, &emu_state.memory);
+        emu_module_free(module, &emu_driver.memory);
         break;
     }
     emu_unlock();
@@ -127,7 +127,7 @@ int hipModuleGetFunction(void **function, void *handle, const char *name)
     if (!function || !handle || !name)
         return emu_result(hipErrorInvalidValue);
     emu_lock();
-    struct emu_module *module = emu_state.modules;
+    struct emu_module *module = emu_driver.modules;
     while (module && module != handle)
         module = module->next;
     *function = NULL;

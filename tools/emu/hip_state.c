@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct emu_state emu_state = {.lock = PTHREAD_MUTEX_INITIALIZER, .config = {.strict = true}};
+struct emu_driver emu_driver = {.lock = PTHREAD_MUTEX_INITIALIZER, .config = {.strict = true}};
 _Thread_local int emu_device;
 static _Thread_local enum emu_hip_code last_error;
 
@@ -14,12 +14,12 @@ WS_EMU_API const char *hipGetErrorString(int code);
 
 void emu_lock(void)
 {
-    pthread_mutex_lock(&emu_state.lock);
+    pthread_mutex_lock(&emu_driver.lock);
 }
 
 void emu_unlock(void)
 {
-    pthread_mutex_unlock(&emu_state.lock);
+    pthread_mutex_unlock(&emu_driver.lock);
 }
 
 int emu_result(enum emu_hip_code code)
@@ -80,7 +80,7 @@ const char *ws_emu_device_arch(int ordinal)
 void ws_emu_configure(const struct ws_emu_config *config)
 {
     emu_lock();
-    emu_state.config = *config;
+    emu_driver.config = *config;
     emu_unlock();
 }
 
@@ -90,28 +90,28 @@ void ws_emu_select_workgroups(const uint64_t *ids, size_t count)
     uint64_t *copy = count ? malloc(count * sizeof *copy) : NULL;
     if (copy)
         memcpy(copy, ids, count * sizeof *copy);
-    free(emu_state.selected);
-    emu_state.selected = copy;
-    emu_state.selected_count = copy ? count : 0;
+    free(emu_driver.selected);
+    emu_driver.selected = copy;
+    emu_driver.selected_count = copy ? count : 0;
     emu_unlock();
 }
 
 void ws_emu_last_report(struct ws_emu_report *report)
 {
     emu_lock();
-    *report = emu_state.last.report;
+    *report = emu_driver.last.report;
     emu_unlock();
 }
 
 size_t ws_emu_finding_count(void)
 {
     emu_lock();
-    size_t count = emu_state.last.finding_count;
+    size_t count = emu_driver.last.finding_count;
     emu_unlock();
     return count;
 }
 
 const struct ws_emu_finding *ws_emu_finding(size_t index)
 {
-    return index < ws_emu_finding_count() ? &emu_state.last.findings[index].finding : NULL;
+    return index < ws_emu_finding_count() ? &emu_driver.last.findings[index].finding : NULL;
 }

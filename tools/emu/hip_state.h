@@ -7,7 +7,7 @@
 #include "tools/emu/launch.h"
 #include "tools/emu/loader.h"
 
-struct emu_state {
+struct emu_driver {
     pthread_mutex_t lock;
     struct emu_memory memory;
     struct emu_module *modules;
@@ -18,7 +18,7 @@ struct emu_state {
     struct emu_launch last;
 };
 
-extern struct emu_state emu_state;
+extern struct emu_driver emu_driver;
 
 void emu_lock(void);
 void emu_unlock(void);

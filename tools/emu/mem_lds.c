@@ -1,8 +1,8 @@
 /* LDS: loads, stores, and exchange between lanes by its crossbar. */
 #include "tools/emu/mem.h"
 
-/* Addresses of the active lanes with an offset added. False after a finding. LDS addresses are 32
- * bits; the 16-bit offset may carry out of them. */
+/* Base addresses of the lanes. False after a finding. The sum with an instruction's offset wraps at 32
+ * bits: compilers add to a negative base. */
 static bool lds_addresses(struct emu_wave *w, const struct emu_op *op, uint64_t *address)
 {
     uint64_t poison;
@@ -19,18 +19,20 @@ static bool lds_in_bounds(struct emu_wave *w, const struct emu_op *op, const uin
                           uint32_t offset, unsigned bytes)
 {
     uint32_t outside = 0, size = w->group->lds_bytes;
-    uint64_t past = (uint64_t)offset + bytes;
+    uint32_t last = size < bytes ? 0 : size - bytes;
     EMU_EACH_LANE
     {
-        outside |= (uint32_t)(address[i] + past > size) << i;
+        outside |= (uint32_t)((uint32_t)address[i] + offset > last) << i;
     }
+    if (size < bytes)
+        outside = UINT32_MAX;
     outside &= emu_exec(w);
     if (!outside)
         return true;
     int lane = __builtin_ctz(outside);
     emu_fault(w, op, "out-of-bounds", lane,
-              "%u bytes at LDS address 0x%llx: the workgroup has %u bytes of LDS", bytes,
-              (unsigned long long)(address[lane] + offset), size);
+              "%u bytes at LDS address 0x%x: the workgroup has %u bytes of LDS", bytes,
+              (uint32_t)address[lane] + offset, size);
     return false;
 }
 
