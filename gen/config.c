@@ -24,7 +24,7 @@ static enum ws_status read_override(struct ws_assignment **assignment, struct ws
     const char *name = ws_arena_copy(arena, text, (size_t)(equals - text));
     const char *value = ws_arena_copy(arena, equals + 1, strlen(equals + 1));
     *assignment = ws_arena_alloc(arena, sizeof **assignment);
-    const char **values = ws_arena_alloc(arena, sizeof *values);
+    const char **values = (const char **)ws_arena_alloc(arena, sizeof *values);
     if (name == NULL || value == NULL || *assignment == NULL || values == NULL)
         return ws_fail(error, WS_ERROR_MEMORY, "no memory for an override");
     int setting = 0;
@@ -123,8 +123,9 @@ enum ws_status ws_config_point_error(const struct ws_config *config, size_t inde
     if (point->reason[0] == '\0')
         return WS_OK;
     size_t begin = ws_source_offset(source, point->line, point->column);
-    return ws_source_fail(error, WS_ERROR_CONFIG, source, (struct ws_span){begin, begin + 1}, "%s",
-                          point->reason);
+    size_t length = strcspn(source->text + begin, " \t\r\n:,");
+    return ws_source_fail(error, WS_ERROR_CONFIG, source, (struct ws_span){begin, begin + length},
+                          "%s", point->reason);
 }
 
 void ws_config_free(struct ws_config *config)

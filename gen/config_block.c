@@ -68,31 +68,37 @@ static enum ws_status read_scalar(struct block_reader *reader, int setting,
     return check_value(reader, setting, node, node->text);
 }
 
-/* The options of one point: a list of strings, or one string, joined by spaces. */
-static enum ws_status read_options(struct block_reader *reader, int setting,
-                                   const struct ws_yaml_node *node, const char **value)
+/* One backend option of a list. */
+static enum ws_status check_option(struct block_reader *reader, const struct ws_yaml_node *node)
 {
-    char joined[WS_SETTING_TEXT_SIZE] = "";
+    char found[WS_QUOTED_SIZE + 16];
+    if (node->type != WS_YAML_SCALAR || strpbrk(node->text, " \t\r\n") != NULL)
+        return FAIL(reader, node->span,
+                    "`options` takes a list of strings such as \"-amdgpu-x=1\" without spaces, "
+                    "not %s",
+                    ws_yaml_describe(node, found, sizeof found));
+    return check_value(reader, WS_FIELD_options, node, node->text[0] == '\0' ? "\"\"" : node->text);
+}
+
+/* The options of one point: a list of strings, or one string, joined by spaces. */
+static enum ws_status read_options(struct block_reader *reader, const struct ws_yaml_node *node,
+                                   const char **value)
+{
+    char joined[WS_SETTING_TEXT_SIZE] = ""; /* room for WS_OPTIONS_MAX of the longest */
     bool is_list = node->type == WS_YAML_SEQUENCE;
+    int count = 0;
     for (const struct ws_yaml_node *item = is_list ? node->first : node; item != NULL;
          item = is_list ? item->next : NULL) {
-        char found[WS_QUOTED_SIZE + 16];
-        if (item->type != WS_YAML_SCALAR || strpbrk(item->text, " \t\r\n") != NULL ||
-            strlen(joined) + strlen(item->text) + 2 > sizeof joined)
-            return FAIL(reader, item->span,
-                        "`options` takes a list of at most %d strings such as "
-                        "\"-amdgpu-x=1\" without spaces, not %s",
-                        WS_OPTIONS_MAX, ws_yaml_describe(item, found, sizeof found));
-        ws_append(joined, sizeof joined, "%s%s", joined[0] == '\0' ? "" : " ", item->text);
-        const char *option = item->text[0] == '\0' ? "\"\"" : item->text;
-        enum ws_status status = check_value(reader, setting, item, option);
+        enum ws_status status = check_option(reader, item);
         if (status != WS_OK)
             return status;
+        if (++count > WS_OPTIONS_MAX)
+            return FAIL(reader, item->span, "more than %d backend options; give at most %d",
+                        WS_OPTIONS_MAX, WS_OPTIONS_MAX);
+        ws_append(joined, sizeof joined, "%s%s", count == 1 ? "" : " ", item->text);
     }
     *value = ws_arena_copy(reader->loader->arena, joined, strlen(joined));
-    if (*value == NULL)
-        return no_memory(reader->error);
-    return check_value(reader, setting, node, joined);
+    return *value == NULL ? no_memory(reader->error) : WS_OK;
 }
 
 static enum ws_status read_value(struct block_reader *reader, struct ws_assignment *assignment,
@@ -100,7 +106,7 @@ static enum ws_status read_value(struct block_reader *reader, struct ws_assignme
 {
     bool is_options = assignment->setting == WS_FIELD_options;
     const char **value = &assignment->values[assignment->count];
-    enum ws_status status = is_options ? read_options(reader, assignment->setting, node, value)
+    enum ws_status status = is_options ? read_options(reader, node, value)
                                        : read_scalar(reader, assignment->setting, node, value);
     for (size_t i = 0; status == WS_OK && i < assignment->count; i++) {
         if (strcmp(assignment->values[i], *value) == 0)
@@ -137,15 +143,20 @@ static enum ws_status read_assignment(struct block_reader *reader, int setting,
     struct ws_assignment *assignment = ws_arena_alloc(arena, sizeof *assignment);
     if (assignment == NULL)
         return no_memory(reader->error);
-    *assignment = (struct ws_assignment){.setting = setting,
-                                         .values = ws_arena_alloc(arena, count * sizeof(char *)),
-                                         .bases = ws_arena_alloc(arena, count * sizeof(void *)),
-                                         .source = reader->source,
-                                         .span = node->key->span};
+    *assignment = (struct ws_assignment){
+        .setting = setting,
+        .values = (const char **)ws_arena_alloc(arena, count * sizeof(char *)),
+        .bases = (const struct ws_block **)ws_arena_alloc(arena, count * sizeof(void *)),
+        .source = reader->source,
+        .span = node->key->span};
     if (assignment->values == NULL || assignment->bases == NULL)
         return no_memory(reader->error);
     for (const struct ws_yaml_node *item = sweep ? node->first : node; item != NULL;
          item = sweep ? item->next : NULL) {
+        if (sweep && setting == WS_FIELD_options && item->type != WS_YAML_SEQUENCE)
+            return FAIL(reader, item->span,
+                        "`options` mixes lists and strings; give a list of strings, or for a sweep "
+                        "a list of lists of strings");
         enum ws_status status = read_value(reader, assignment, item);
         if (status != WS_OK)
             return status;

@@ -21,6 +21,7 @@ struct expansion {
     struct ws_config *config;
     const struct ws_assignment *overrides;
     const struct ws_block *origin; /* the block of the config's own file that is being expanded */
+    int line, column;              /* of the origin */
     struct ws_error *error;
 };
 
@@ -96,15 +97,15 @@ static void place_point(const struct expansion *expansion, const struct layer *l
                         struct ws_config_point *point)
 {
     const struct ws_source *source = expansion->origin->source;
-    struct ws_span span = expansion->origin->span;
+    point->line = expansion->line;
+    point->column = expansion->column;
     for (size_t i = 0; i < layer->count && point->reason[0] != '\0'; i++) {
         const struct ws_assignment *item = layer->items[i];
         if (item->source == source && names_key(point->reason, ws_setting_at(item->setting).name)) {
-            span = item->span;
+            ws_source_position(source, item->span.begin, &point->line, &point->column);
             break;
         }
     }
-    ws_source_position(source, span.begin, &point->line, &point->column);
 }
 
 static enum ws_status fill_point(const struct expansion *expansion, const struct layer *layer,
@@ -160,8 +161,10 @@ static enum ws_status expand_leaf(struct expansion *expansion, const struct ws_b
                                   struct layer *layer, const struct overlay *above)
 {
     const struct ws_assignment *base = layer_find(layer, WS_ASSIGN_BASE);
-    if (above == NULL)
+    if (above == NULL) {
         expansion->origin = block;
+        ws_source_position(block->source, block->span.begin, &expansion->line, &expansion->column);
+    }
     layer_drop(layer, WS_ASSIGN_BASE);
     if (base != NULL) {
         struct overlay overlay = {layer, above};

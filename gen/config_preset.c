@@ -63,7 +63,7 @@ static enum ws_status fail_missing(const struct ws_source *from, struct ws_span 
 {
     static const char suffix[] = ".yaml";
     char quoted[WS_QUOTED_SIZE], best[WS_QUOTED_SIZE] = "";
-    struct ws_nearest nearest = {.word = name};
+    struct ws_nearest nearest = {.word = ws_quoted(quoted, name)};
     for (int i = 0; i < PLACES; i++) {
         DIR *directory = opendir(places[i][0] == '\0' ? "." : places[i]);
         for (struct dirent *file; directory != NULL && (file = readdir(directory)) != NULL;) {
@@ -86,8 +86,8 @@ static enum ws_status fail_missing(const struct ws_source *from, struct ws_span 
     return ws_source_fail(error, WS_ERROR_CONFIG, from, span,
                           "no preset `%s`%s%s%s; looked for %s.yaml beside the file, in presets/ "
                           "beside it, in %s and in %s",
-                          ws_quoted(quoted, name), best[0] == '\0' ? "" : "; did you mean `", best,
-                          best[0] == '\0' ? "" : "`?", quoted, WS_PRESET_SOURCE_DIR,
+                          quoted, best[0] == '\0' ? "" : " (did you mean `", best,
+                          best[0] == '\0' ? "" : "`?)", quoted, WS_PRESET_SOURCE_DIR,
                           WS_PRESET_INSTALL_DIR);
 }
 

@@ -14,7 +14,7 @@ struct ws_arena_chunk {
     max_align_t bytes[];
 };
 
-enum { CHUNK_SIZE = 16384 };
+enum { CHUNK_SIZE = 16384, ALLOC_MAX = 1 << 28 };
 
 void *ws_arena_alloc(struct ws_arena *arena, size_t size)
 {
@@ -22,6 +22,8 @@ void *ws_arena_alloc(struct ws_arena *arena, size_t size)
     size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
     if (chunk == NULL || chunk->size - chunk->used < size) {
         size_t room = size > CHUNK_SIZE ? size : CHUNK_SIZE;
+        if (room > ALLOC_MAX)
+            return NULL;
         chunk = calloc(1, sizeof *chunk + room);
         if (chunk == NULL)
             return NULL;
@@ -168,6 +170,8 @@ size_t ws_source_offset(const struct ws_source *source, int line, int column)
     size_t offset = 0;
     for (; line > 1 && line_end(source, offset) < source->size; line--)
         offset = line_end(source, offset);
+    if (line > 1)
+        return offset + strcspn(source->text + offset, "\r\n");
     for (; column > 1 && offset < source->size && strchr("\r\n", source->text[offset]) == NULL;
          column--) {
         do

@@ -16,7 +16,7 @@ void *ws_arena_alloc(struct ws_arena *arena, size_t size);
 char *ws_arena_copy(struct ws_arena *arena, const char *text, size_t length);
 void ws_arena_free(struct ws_arena *arena);
 
-enum { WS_SOURCE_SIZE_MAX = 1 << 20 };
+enum { WS_SOURCE_SIZE_MAX = 256 * 1024 };
 
 struct ws_source {
     const char *path; /* for messages */
@@ -41,7 +41,8 @@ enum ws_status ws_source_read(struct ws_source *source, struct ws_arena *arena, 
 /* Line and column, from 1; columns count characters. */
 void ws_source_position(const struct ws_source *source, size_t offset, int *line, int *column);
 
-/* The first byte at a line and column; the nearest there is if they lie outside. */
+/* The first byte at a line and column; the nearest there is if they lie outside, past
+ * the last line its end. */
 size_t ws_source_offset(const struct ws_source *source, int line, int column);
 
 /* Fails with the position, the message, the offending line and a caret under the span. */

@@ -289,6 +289,8 @@ enum ws_status ws_spec_check_values(const struct ws_spec *spec, struct ws_error 
             return ws_fail(error, WS_ERROR_SPEC, "option %d has no end; it should have a NUL", i);
     }
     for (int i = 0; i < WS_SETTING_COUNT; i++) {
+        if (i == WS_FIELD_head_dim)
+            continue; /* another name of the next two */
         enum ws_status status = check_value(spec, i, error);
         if (status != WS_OK)
             return status;

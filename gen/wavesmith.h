@@ -84,7 +84,7 @@ struct ws_config {
  *
  * WS_ERROR_CONFIG has file, line and column, and a message in three lines: what is wrong and what
  * would be right, the source line, a caret below it. WS_ERROR_IO: the file, or one it starts from,
- * cannot be read. A file has at most 1 MiB, a config at most 20000 points. */
+ * cannot be read. A file has at most 256 KiB, a config at most 20000 points. */
 WS_API enum ws_status ws_config_load(struct ws_config *config, const char *path,
                                      const char *const *overrides, struct ws_error *error);
 WS_API enum ws_status ws_config_parse(struct ws_config *config, const char *text, size_t size,

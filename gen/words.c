@@ -64,7 +64,7 @@ static size_t edit_distance(const char *a, const char *b)
 void ws_nearest_offer(struct ws_nearest *nearest, const char *candidate)
 {
     size_t distance = edit_distance(nearest->word, candidate);
-    size_t near_enough = 1 + strlen(nearest->word) / 3;
+    size_t near_enough = (strlen(nearest->word) + 1) / 3;
     if (distance > near_enough || (nearest->best != NULL && distance >= nearest->distance))
         return;
     nearest->best = candidate;

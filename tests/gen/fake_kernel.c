@@ -1,0 +1,16 @@
+#include "gen/kernel.h"
+#include "tests/gen/support.h"
+
+static enum ws_status check(const struct ws_spec *spec, struct ws_error *error)
+{
+    if (spec->lever[WS_LEVER_num_waves] == 8 && spec->lever[WS_LEVER_bm_tiles] == 4)
+        return ws_fail(error, WS_ERROR_SPEC, FAKE_REASON);
+    return WS_OK;
+}
+
+static const struct ws_kernel_definition fake = {WS_KERNEL_FMHA_FWD, "fmha_fwd", check, NULL};
+
+const struct ws_kernel_definition *ws_kernel_definition(enum ws_kernel_kind kind)
+{
+    return kind == WS_KERNEL_FMHA_FWD ? &fake : NULL;
+}
