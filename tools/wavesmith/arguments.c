@@ -86,10 +86,11 @@ static enum ws_status unknown_option(const struct ws_command *command, const cha
     names[count] = NULL;
     char given[64];
     snprintf(given, sizeof given, "%.*s", (int)length, text);
-    const char *nearest = ws_nearest(given, names);
+    const char *nearest = ws_nearest_name(given, names);
     if (nearest)
-        return ws_fail(error, WS_ERROR_ARGUMENT, "`wavesmith %s` has no option %s; did you mean %s?",
-                       command->name, given, nearest);
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "`wavesmith %s` has no option %s; did you mean %s?", command->name, given,
+                       nearest);
     return ws_fail(error, WS_ERROR_ARGUMENT,
                    "`wavesmith %s` has no option %s; `wavesmith %s --help` lists them",
                    command->name, given, command->name);

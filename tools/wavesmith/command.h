@@ -1,6 +1,6 @@
 /* What a command of `wavesmith` is: a row of the table in main.c and one function in a file of its
- * own. The function gets the parsed command line and returns the exit code; it prints its results on
- * stdout and everything else on stderr. */
+ * own. The function gets the parsed command line and returns the exit code; it prints its results
+ * on stdout and everything else on stderr. */
 #ifndef WS_TOOL_COMMAND_H
 #define WS_TOOL_COMMAND_H
 
@@ -80,8 +80,9 @@ void ws_command_help(const struct ws_command *command);
  * with its status. */
 int ws_report_error(const struct ws_error *error);
 
-/* The item of a NULL-terminated list that `name` is most likely meant to be, NULL if none is near. */
-const char *ws_nearest(const char *name, const char *const *names);
+/* The item of a NULL-terminated list that `name` is most likely meant to be, NULL if none is near.
+ */
+const char *ws_nearest_name(const char *name, const char *const *names);
 
 int ws_command_targets(const struct ws_arguments *arguments);
 int ws_command_levers(const struct ws_arguments *arguments);

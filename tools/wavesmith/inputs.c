@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a row's dominant key gains, in units of the score before score_scale. The last key gains more
- * than a lazy rescale tolerates (8 in log2). */
+/* What a row's dominant key gains, in units of the score before score_scale. The last key gains
+ * more than a lazy rescale tolerates (8 in log2). */
 enum boundary { BOUNDARY_FIRST, BOUNDARY_LAST, BOUNDARY_DIAGONAL, BOUNDARY_EDGE, BOUNDARY_COUNT };
 static const double gains[BOUNDARY_COUNT] = {6, 10, 8, 5};
 static const double base_drop = 8;
@@ -15,8 +15,7 @@ const char *ws_input_kind_name(enum ws_input_kind kind)
     return kind == WS_INPUT_NORMAL ? "normal" : "boundary";
 }
 
-static float *values_row(const struct ws_values *values, int64_t batch, int64_t head,
-                         int64_t token)
+static float *values_row(const struct ws_values *values, int64_t batch, int64_t head, int64_t token)
 {
     const int64_t *extent = values->extent;
     int64_t b = extent[WS_BATCH] > 1 ? batch : 0;
@@ -125,7 +124,7 @@ static void draw(struct ws_values *values, const struct ws_problem *problem,
         if (kind == WS_INPUT_BOUNDARY && tensor == WS_K)
             mark_key(problem, row, r % tokens);
         for (int64_t d = 0; d < values->length; ++d)
-            row[d] = ws_round(problem->dtype, row[d]);
+            row[d] = ws_dtype_round(problem->dtype, row[d]);
     }
 }
 
@@ -160,7 +159,7 @@ void ws_inputs_store(const struct ws_inputs *inputs, const struct ws_problem *pr
                 uint8_t *image =
                     ws_memory_at(memory, 2 * ws_tensor_offset(problem, tensor, b, h, t));
                 for (int64_t d = 0; d < values->length; ++d) {
-                    uint16_t bits = ws_pack(problem->dtype, row[d]);
+                    uint16_t bits = ws_dtype_pack(problem->dtype, row[d]);
                     memcpy(image + 2 * d, &bits, sizeof bits);
                 }
             }

@@ -6,10 +6,10 @@
 #include "tools/wavesmith/problem.h"
 
 /* normal: N(0,1) throughout.
- * boundary: every key's score lies about 8 below 0, where a key that reads as zeros would stand, and
- * a quarter of the rows each sees one kind of boundary key far above the rest: the first key, the
- * last one, the edges of 16-key tiles, and the keys on both sides of the mask's diagonal. V has mean
- * 1, so that a wrong row sum shows in O. */
+ * boundary: every key's score lies about 8 below 0, where a key that reads as zeros would stand,
+ * and a quarter of the rows each sees one kind of boundary key far above the rest: the first key,
+ * the last one, the edges of 16-key tiles, and the keys on both sides of the mask's diagonal. V has
+ * mean 1, so that a wrong row sum shows in O. */
 enum ws_input_kind { WS_INPUT_NORMAL, WS_INPUT_BOUNDARY, WS_INPUT_KIND_COUNT };
 
 /* Rows of one input; an axis that broadcasts has extent 1. */

@@ -106,7 +106,7 @@ static void judge_row(struct judgement *judgement, struct ws_reference *referenc
     for (int64_t d = 0; d < columns; ++d) {
         uint16_t bits = 0;
         memcpy(&bits, image + 2 * d, sizeof bits);
-        judge_element(judgement, reference, at, d, ws_unpack(problem->dtype, bits));
+        judge_element(judgement, reference, at, d, ws_dtype_unpack(problem->dtype, bits));
     }
     digest_bytes(&judgement->verdict->digest, image, 2 * columns);
     memset(image, WS_POISON_BYTE, (size_t)(2 * columns));
@@ -149,8 +149,8 @@ static void judge_rms(struct judgement *judgement)
      * of its error means nothing; an eighth of a unit in the last place is then allowed. */
     double least = ws_unit_roundoff(judgement->problem->dtype) / 8;
     verdict->rms = sqrt(judgement->squares / count);
-    verdict->rms_limit = judgement->limits.rms_factor *
-                         fmax(sqrt(judgement->rounded_squares / count), least);
+    verdict->rms_limit =
+        judgement->limits.rms_factor * fmax(sqrt(judgement->rounded_squares / count), least);
     if (!(verdict->rms <= verdict->rms_limit))
         fail(judgement, "RMS of the normalised error is %.3g, at most %.3g allowed", verdict->rms,
              verdict->rms_limit);

@@ -31,8 +31,8 @@ struct ws_verdict {
 
 /* Checks the given rows in the downloaded images of O and LSE, and that everything else in the
  * images is still poison. Both images are poison afterwards. `lse` is not looked at where the
- * problem has none, but for poison. WS_ERROR_MEMORY is the only error; what is wrong with the output
- * is in the verdict. */
+ * problem has none, but for poison. WS_ERROR_MEMORY is the only error; what is wrong with the
+ * output is in the verdict. */
 enum ws_status ws_judge(struct ws_verdict *verdict, const struct ws_problem *problem,
                         const struct ws_inputs *inputs, const struct ws_memory *o,
                         const struct ws_memory *lse, const struct ws_rows *rows, size_t row_count,

@@ -20,8 +20,10 @@ static const struct ws_command commands[] = {
      "after the kernel's symbol.\n",
      TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(output) | WS_TAKES(json), ws_command_compile},
     {"inspect", "CONFIG|HSACO", "count registers and instructions of a kernel",
-     "Main loop = the innermost loop with the most matrix products. A loop's instructions are those\n"
-     "of its hot path: the shortest way through it that executes matrix products, with the branches\n"
+     "Main loop = the innermost loop with the most matrix products. A loop's instructions are "
+     "those\n"
+     "of its hot path: the shortest way through it that executes matrix products, with the "
+     "branches\n"
      "that skip work only when no lane is active (execz) not taken. Blocks beside that path, such\n"
      "as a lazy rescale, are counted apart as cold.\n",
      TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(head_dim) | WS_TAKES(json), ws_command_inspect},
@@ -67,7 +69,7 @@ static int unknown_command(const char *name)
     const char *names[COMMAND_COUNT + 1] = {NULL};
     for (int i = 0; i < COMMAND_COUNT; ++i)
         names[i] = commands[i].name;
-    const char *nearest = ws_nearest(name, names);
+    const char *nearest = ws_nearest_name(name, names);
     fprintf(stderr, "wavesmith: error: no command named '%s'; %s%s%s\n", name,
             nearest ? "did you mean '" : "`wavesmith --help` lists them", nearest ? nearest : "",
             nearest ? "'?" : "");

@@ -21,15 +21,15 @@ struct ws_segment {
 
 struct ws_memory {
     struct ws_device *device;
-    uint64_t allocation; /* what to free */
-    uint64_t address;    /* of element 0: aligned to problem->alignment and no better */
+    uint64_t allocation;         /* what to free */
+    uint64_t address;            /* of element 0: aligned to problem->alignment and no better */
     struct ws_segment *segments; /* ascending, apart from each other */
     size_t segment_count;
 };
 
 /* Allocates device memory for a tensor with `guard` bytes before and behind it (0 where the device
- * itself reports stray accesses) and poisons the images. Rows of an output that overlap, and rows of
- * an input that do so other than by a stride of 0, are WS_ERROR_ARGUMENT. Zero the struct first;
+ * itself reports stray accesses) and poisons the images. Rows of an output that overlap, and rows
+ * of an input that do so other than by a stride of 0, are WS_ERROR_ARGUMENT. Zero the struct first;
  * free it in either case. */
 enum ws_status ws_memory_create(struct ws_memory *memory, struct ws_device *device,
                                 const struct ws_problem *problem, enum ws_tensor_id tensor,

@@ -61,19 +61,19 @@ float ws_bf16_to_float(uint16_t bits)
     return bits_float((uint32_t)bits << 16);
 }
 
-uint16_t ws_pack(enum ws_dtype dtype, float value)
+uint16_t ws_dtype_pack(enum ws_dtype dtype, float value)
 {
     return dtype == WS_F16 ? ws_f16_from_float(value) : ws_bf16_from_float(value);
 }
 
-float ws_unpack(enum ws_dtype dtype, uint16_t bits)
+float ws_dtype_unpack(enum ws_dtype dtype, uint16_t bits)
 {
     return dtype == WS_F16 ? ws_f16_to_float(bits) : ws_bf16_to_float(bits);
 }
 
-float ws_round(enum ws_dtype dtype, float value)
+float ws_dtype_round(enum ws_dtype dtype, float value)
 {
-    return ws_unpack(dtype, ws_pack(dtype, value));
+    return ws_dtype_unpack(dtype, ws_dtype_pack(dtype, value));
 }
 
 double ws_unit_roundoff(enum ws_dtype dtype)

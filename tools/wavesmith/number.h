@@ -13,11 +13,11 @@ float ws_f16_to_float(uint16_t bits);
 uint16_t ws_bf16_from_float(float value);
 float ws_bf16_to_float(uint16_t bits);
 
-uint16_t ws_pack(enum ws_dtype dtype, float value);
-float ws_unpack(enum ws_dtype dtype, uint16_t bits);
+uint16_t ws_dtype_pack(enum ws_dtype dtype, float value);
+float ws_dtype_unpack(enum ws_dtype dtype, uint16_t bits);
 
 /* The nearest value that the type can hold. */
-float ws_round(enum ws_dtype dtype, float value);
+float ws_dtype_round(enum ws_dtype dtype, float value);
 
 /* Half the distance of two neighbours at 1: 2^-11 or 2^-8. */
 double ws_unit_roundoff(enum ws_dtype dtype);

@@ -77,8 +77,7 @@ enum ws_status ws_write_file(const char *path, const void *bytes, size_t size,
     return io_error(error, "write", path, code);
 }
 
-enum ws_status ws_read_file(const char *path, uint8_t **bytes, size_t *size,
-                            struct ws_error *error)
+enum ws_status ws_read_file(const char *path, uint8_t **bytes, size_t *size, struct ws_error *error)
 {
     FILE *file = fopen(path, "rbe");
     if (!file)

@@ -315,11 +315,6 @@ void ws_problem_text(const struct ws_problem *problem, char text[WS_PROBLEM_TEXT
            size->head_dim_qk);
     if (size->head_dim_v != size->head_dim_qk)
         append(text, ",Dv=%" PRId64, size->head_dim_v);
-    bool causal = problem->mask == WS_MASK_CAUSAL;
-    append(text, " --causal %s",
-           !causal                                     ? "none"
-           : problem->align == WS_ALIGN_TOP_LEFT       ? "top_left"
-                                                       : "bottom_right");
     append(text, " --layout %s", layout_names[problem->layout]);
     struct ws_problem packed = *problem;
     ws_problem_pack(&packed);
@@ -338,8 +333,7 @@ int64_t ws_visible_keys(const struct ws_problem *problem, int64_t query)
     int64_t keys = problem->size.seqlen_k;
     if (problem->mask == WS_MASK_NONE)
         return keys;
-    int64_t shift =
-        problem->align == WS_ALIGN_BOTTOM_RIGHT ? keys - problem->size.seqlen_q : 0;
+    int64_t shift = problem->align == WS_ALIGN_BOTTOM_RIGHT ? keys - problem->size.seqlen_q : 0;
     int64_t visible = query + shift + 1;
     return visible < 0 ? 0 : visible < keys ? visible : keys;
 }

@@ -54,7 +54,8 @@ enum ws_status ws_problem_set_far(struct ws_problem *problem, const char *text,
  * 16-key tiles make special, 0 included; padding, broadcasts and grouped heads occur. */
 void ws_problem_randomize(struct ws_problem *problem, struct ws_random *random);
 
-/* The command-line options that state the problem again, "--shape ... --seed ...". */
+/* The command-line options that state the problem again but for its mask,
+ * "--shape ... --layout ... --seed ...". */
 enum { WS_PROBLEM_TEXT_SIZE = 1024 };
 void ws_problem_text(const struct ws_problem *problem, char text[WS_PROBLEM_TEXT_SIZE]);
 

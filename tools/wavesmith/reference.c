@@ -36,8 +36,8 @@ static float dot_rounded(const float *a, const float *b, int64_t length)
     return total;
 }
 
-enum ws_status ws_reference_create(struct ws_reference *reference,
-                                   const struct ws_problem *problem, struct ws_error *error)
+enum ws_status ws_reference_create(struct ws_reference *reference, const struct ws_problem *problem,
+                                   struct ws_error *error)
 {
     size_t columns = (size_t)problem->size.head_dim_v;
     size_t keys = (size_t)problem->size.seqlen_k;
@@ -103,14 +103,14 @@ static void rounded_row(struct ws_reference *reference, const struct ws_problem 
     float sum = 0;
     for (int64_t j = 0; j < keys; ++j) {
         float p = exp2f(reference->weights[j] - max);
-        float rounded = ws_round(problem->dtype, p);
+        float rounded = ws_dtype_round(problem->dtype, p);
         const float *row = ws_values_row(v, batch, kv_head, j);
         sum += p;
         for (int64_t d = 0; d < v->length; ++d)
             reference->rounded[d] += rounded * row[d];
     }
     for (int64_t d = 0; d < v->length; ++d)
-        reference->rounded[d] = ws_round(problem->dtype, reference->rounded[d] / sum);
+        reference->rounded[d] = ws_dtype_round(problem->dtype, reference->rounded[d] / sum);
 }
 
 void ws_reference_row(struct ws_reference *reference, const struct ws_problem *problem,

@@ -21,8 +21,8 @@ struct ws_reference {
 };
 
 /* Buffers for a problem. Zero the struct first; free it in either case. */
-enum ws_status ws_reference_create(struct ws_reference *reference,
-                                   const struct ws_problem *problem, struct ws_error *error);
+enum ws_status ws_reference_create(struct ws_reference *reference, const struct ws_problem *problem,
+                                   struct ws_error *error);
 void ws_reference_free(struct ws_reference *reference);
 
 /* Computes the row (batch, query head, query). A row that sees no key has o = 0, lse = -inf. */

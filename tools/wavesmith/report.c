@@ -1,7 +1,7 @@
 /* Errors on the terminal, and guesses at what a misspelt name was meant to be. */
 #include <stdio.h>
-#include <string.h>
 
+#include "gen/words.h"
 #include "tools/wavesmith/command.h"
 
 static int exit_code_of(enum ws_status status)
@@ -38,38 +38,10 @@ int ws_report_error(const struct ws_error *error)
     return exit_code_of(error->code);
 }
 
-enum { NAME_MAX_LENGTH = 63 };
-
-/* Levenshtein distance of two short names. */
-static size_t edit_distance(const char *a, const char *b)
+const char *ws_nearest_name(const char *name, const char *const *names)
 {
-    size_t row[NAME_MAX_LENGTH + 1];
-    size_t length = strnlen(b, NAME_MAX_LENGTH);
-    for (size_t j = 0; j <= length; ++j)
-        row[j] = j;
-    for (size_t i = 0; a[i]; ++i) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < length; ++j) {
-            size_t cost = diagonal + (a[i] != b[j]);
-            diagonal = row[j + 1];
-            size_t least = row[j] < row[j + 1] ? row[j] + 1 : row[j + 1] + 1;
-            row[j + 1] = cost < least ? cost : least;
-        }
-    }
-    return row[length];
-}
-
-const char *ws_nearest(const char *name, const char *const *names)
-{
-    const char *best = NULL;
-    size_t least = strlen(name) / 2 + 1;
-    for (size_t i = 0; names[i]; ++i) {
-        size_t distance = edit_distance(name, names[i]);
-        if (distance < least) {
-            least = distance;
-            best = names[i];
-        }
-    }
-    return best;
+    struct ws_nearest nearest = {.word = name};
+    for (size_t i = 0; names[i]; ++i)
+        ws_nearest_offer(&nearest, names[i]);
+    return nearest.best;
 }

@@ -13,50 +13,28 @@ static const struct {
     const char *prefix;
     enum ws_isa_class class;
 } classes[] = {
-    {"v_wmma", WS_ISA_MMA},
-    {"v_swmmac", WS_ISA_MMA},
-    {"v_mfma", WS_ISA_MMA},
-    {"v_smfmac", WS_ISA_MMA},
-    {"v_accvgpr", WS_ISA_ACCVGPR},
-    {"v_dual_", WS_ISA_VOPD},
-    {"v_exp_", WS_ISA_TRANS},
-    {"v_log_", WS_ISA_TRANS},
-    {"v_rcp_", WS_ISA_TRANS},
-    {"v_rsq_", WS_ISA_TRANS},
-    {"v_sqrt_", WS_ISA_TRANS},
-    {"v_sin_", WS_ISA_TRANS},
-    {"v_cos_", WS_ISA_TRANS},
-    {"v_", WS_ISA_VALU},
-    {"ds_", WS_ISA_LDS},
-    {"buffer_gl", WS_ISA_CACHE},
-    {"buffer_inv", WS_ISA_CACHE},
-    {"buffer_wb", WS_ISA_CACHE},
-    {"global_inv", WS_ISA_CACHE},
-    {"global_wb", WS_ISA_CACHE},
-    {"global_", WS_ISA_VMEM},
-    {"buffer_", WS_ISA_VMEM},
-    {"flat_", WS_ISA_VMEM},
-    {"scratch_", WS_ISA_SCRATCH},
-    {"s_load", WS_ISA_SMEM},
-    {"s_buffer_load", WS_ISA_SMEM},
-    {"s_gl1_inv", WS_ISA_CACHE},
-    {"s_dcache", WS_ISA_CACHE},
-    {"s_icache", WS_ISA_CACHE},
-    {"s_wait", WS_ISA_WAIT},
-    {"s_nop", WS_ISA_HINT},
-    {"s_delay_alu", WS_ISA_HINT},
-    {"s_clause", WS_ISA_HINT},
-    {"s_setprio", WS_ISA_HINT},
-    {"s_sleep", WS_ISA_HINT},
-    {"s_set_inst_prefetch", WS_ISA_HINT},
-    {"s_barrier", WS_ISA_BARRIER},
-    {"s_branch", WS_ISA_BRANCH},
-    {"s_cbranch", WS_ISA_BRANCH},
-    {"s_endpgm", WS_ISA_BRANCH},
-    {"s_setpc", WS_ISA_BRANCH},
-    {"s_swappc", WS_ISA_BRANCH},
-    {"s_call", WS_ISA_BRANCH},
-    {"s_", WS_ISA_SALU},
+    {"v_wmma", WS_ISA_MMA},        {"v_swmmac", WS_ISA_MMA},
+    {"v_mfma", WS_ISA_MMA},        {"v_smfmac", WS_ISA_MMA},
+    {"v_accvgpr", WS_ISA_ACCVGPR}, {"v_dual_", WS_ISA_VOPD},
+    {"v_exp_", WS_ISA_TRANS},      {"v_log_", WS_ISA_TRANS},
+    {"v_rcp_", WS_ISA_TRANS},      {"v_rsq_", WS_ISA_TRANS},
+    {"v_sqrt_", WS_ISA_TRANS},     {"v_sin_", WS_ISA_TRANS},
+    {"v_cos_", WS_ISA_TRANS},      {"v_", WS_ISA_VALU},
+    {"ds_", WS_ISA_LDS},           {"buffer_gl", WS_ISA_CACHE},
+    {"buffer_inv", WS_ISA_CACHE},  {"buffer_wb", WS_ISA_CACHE},
+    {"global_inv", WS_ISA_CACHE},  {"global_wb", WS_ISA_CACHE},
+    {"global_", WS_ISA_VMEM},      {"buffer_", WS_ISA_VMEM},
+    {"flat_", WS_ISA_VMEM},        {"scratch_", WS_ISA_SCRATCH},
+    {"s_load", WS_ISA_SMEM},       {"s_buffer_load", WS_ISA_SMEM},
+    {"s_gl1_inv", WS_ISA_CACHE},   {"s_dcache", WS_ISA_CACHE},
+    {"s_icache", WS_ISA_CACHE},    {"s_wait", WS_ISA_WAIT},
+    {"s_nop", WS_ISA_HINT},        {"s_delay_alu", WS_ISA_HINT},
+    {"s_clause", WS_ISA_HINT},     {"s_setprio", WS_ISA_HINT},
+    {"s_sleep", WS_ISA_HINT},      {"s_set_inst_prefetch", WS_ISA_HINT},
+    {"s_barrier", WS_ISA_BARRIER}, {"s_branch", WS_ISA_BRANCH},
+    {"s_cbranch", WS_ISA_BRANCH},  {"s_endpgm", WS_ISA_BRANCH},
+    {"s_setpc", WS_ISA_BRANCH},    {"s_swappc", WS_ISA_BRANCH},
+    {"s_call", WS_ISA_BRANCH},     {"s_", WS_ISA_SALU},
 };
 
 static const struct {
@@ -74,7 +52,7 @@ static const struct {
 const char *ws_isa_class_name(enum ws_isa_class class)
 {
     static const char *const names[WS_ISA_CLASS_COUNT] = {
-        "mma",  "valu", "vopd", "trans", "accvgpr", "lds",     "vmem",  "scratch",
+        "mma",   "valu", "vopd", "trans", "accvgpr", "lds",     "vmem",   "scratch",
         "cache", "smem", "salu", "wait",  "hint",    "barrier", "branch",
     };
     return names[class];
@@ -148,7 +126,7 @@ enum ws_status ws_isa_decode(struct ws_isa *isa, const char *arch, const uint8_t
         memcpy(bytes, code, size);
     for (size_t at = 0; at < size && status == WS_OK;) {
         struct ws_instruction *instruction = &isa->instructions[isa->count];
-        char text[256];
+        char text[WS_ISA_TEXT_SIZE];
         size_t length =
             LLVMDisasmInstruction(disassembler, bytes + at, size - at, at, text, sizeof text);
         if (length == 0) {

@@ -15,19 +15,19 @@
 #include "runtime/abi/object.h"
 
 enum ws_isa_class {
-    WS_ISA_MMA,     /* matrix products */
+    WS_ISA_MMA, /* matrix products */
     WS_ISA_VALU,
     WS_ISA_VOPD,    /* two VALU operations, one instruction */
     WS_ISA_TRANS,   /* exp, log, rcp, ... */
     WS_ISA_ACCVGPR, /* moves to and from accumulation registers */
     WS_ISA_LDS,
-    WS_ISA_VMEM,    /* global and buffer */
+    WS_ISA_VMEM, /* global and buffer */
     WS_ISA_SCRATCH,
-    WS_ISA_CACHE,   /* invalidates and write-backs */
+    WS_ISA_CACHE, /* invalidates and write-backs */
     WS_ISA_SMEM,
     WS_ISA_SALU,
     WS_ISA_WAIT,
-    WS_ISA_HINT,    /* nop, delay, clause, priority */
+    WS_ISA_HINT, /* nop, delay, clause, priority */
     WS_ISA_BARRIER,
     WS_ISA_BRANCH,
     WS_ISA_CLASS_COUNT
@@ -44,21 +44,23 @@ enum ws_isa_flow {
     WS_FLOW_END
 };
 
+enum { WS_ISA_TEXT_SIZE = 256 };
+
 struct ws_instruction {
     uint32_t offset, size; /* bytes; the offset is from the kernel's entry */
     enum ws_isa_class class;
     enum ws_isa_flow flow;
-    uint32_t target;     /* offset that a branch goes to */
+    uint32_t target;         /* offset that a branch goes to */
     int mma_m, mma_n, mma_k; /* of a matrix product, else 0 */
-    char text[192];
+    char text[WS_ISA_TEXT_SIZE];
 };
 
 struct ws_isa_block {
-    size_t first, count;  /* instructions */
-    int successor[2];     /* blocks; -1 for none; [0] is the fall-through of a conditional branch */
-    int dominator;        /* immediate; the entry's is itself, -1 if unreachable */
-    int order;            /* position in reverse postorder, -1 if unreachable */
-    int loop;             /* innermost loop it belongs to, -1 for none */
+    size_t first, count; /* instructions */
+    int successor[2];    /* blocks; -1 for none; [0] is the fall-through of a conditional branch */
+    int dominator;       /* immediate; the entry's is itself, -1 if unreachable */
+    int order;           /* position in reverse postorder, -1 if unreachable */
+    int loop;            /* innermost loop it belongs to, -1 for none */
 };
 
 /* Issued instructions by class. */
@@ -74,13 +76,13 @@ struct ws_isa_distance {
 };
 
 struct ws_isa_loop {
-    int header;               /* block */
+    int header; /* block */
     bool innermost;
-    uint32_t offset;          /* of the header */
+    uint32_t offset; /* of the header */
     unsigned blocks;
     struct ws_isa_counts hot, cold;
-    double mma_flops;         /* of the hot path */
-    double a_serial;          /* matrix cycles / all cycles, nothing overlapped; 0 if unknown */
+    double mma_flops; /* of the hot path */
+    double a_serial;  /* matrix cycles / all cycles, nothing overlapped; 0 if unknown */
     struct ws_isa_distance lds, global;
     unsigned waits_to_zero;
 };
@@ -95,8 +97,8 @@ struct ws_isa {
     struct ws_isa_counts all;
 };
 
-/* Reads a kernel of a code object. WS_ERROR_OBJECT: bytes that do not decode. Zero the struct first;
- * free it in either case. */
+/* Reads a kernel of a code object. WS_ERROR_OBJECT: bytes that do not decode. Zero the struct
+ * first; free it in either case. */
 enum ws_status ws_isa_read(struct ws_isa *isa, const void *image, const struct ws_object *object,
                            const struct ws_object_kernel *kernel, struct ws_error *error);
 void ws_isa_free(struct ws_isa *isa);

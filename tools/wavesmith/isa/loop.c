@@ -8,11 +8,12 @@
 /* Room for the work on one kernel's loops; each array has one entry a block. */
 struct finder {
     struct ws_isa *isa;
-    bool *body;         /* of the loop at hand */
+    bool *body; /* of the loop at hand */
     int *stack;
-    int *by_order;      /* blocks in reverse postorder, then -1 */
-    unsigned (*cost)[2]; /* instructions up to and with a block, without and with a product before */
-    int (*from)[2];     /* where that cost came from: block * 2 + state, -1 for the header */
+    int *by_order; /* blocks in reverse postorder, then -1 */
+    unsigned (
+        *cost)[2];  /* instructions up to and with a block, without and with a product before */
+    int (*from)[2]; /* where that cost came from: block * 2 + state, -1 for the header */
     const struct ws_instruction **path;
 };
 
@@ -96,8 +97,7 @@ static void find_costs(struct finder *finder, int header)
             for (int state = 0; state < 2; ++state) {
                 unsigned cost = finder->cost[block][state];
                 int reached = state | has_product(isa, to);
-                if (cost == UINT_MAX ||
-                    cost + isa->blocks[to].count >= finder->cost[to][reached])
+                if (cost == UINT_MAX || cost + isa->blocks[to].count >= finder->cost[to][reached])
                     continue;
                 finder->cost[to][reached] = cost + (unsigned)isa->blocks[to].count;
                 finder->from[to][reached] = block * 2 + state;
@@ -164,7 +164,8 @@ static enum ws_status find_loops(struct finder *finder, const char *arch, struct
         int index = isa->loop_count++;
         struct ws_isa_loop *loop = &isa->loops[index];
         find_body(finder, header);
-        /* Outer headers come first, so that the innermost loop of a block is the last to claim it. */
+        /* Outer headers come first, so that the innermost loop of a block is the last to claim it.
+         */
         for (int b = 0; b < isa->block_count; ++b)
             if (finder->body[b]) {
                 if (isa->blocks[b].loop >= 0 && b == header)

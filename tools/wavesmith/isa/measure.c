@@ -1,4 +1,5 @@
-/* Numbers of a loop from its hot path: mix, matrix share, and how far loads stand from their waits. */
+/* Numbers of a loop from its hot path: mix, matrix share, and how far loads stand from their waits.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,8 +64,8 @@ static int wait_level(const struct ws_instruction *instruction, enum counter cou
     return at ? (int)strtol(at + strlen(name), NULL, 10) : -1;
 }
 
-/* Issue cycles from the load at path[start] to the first wait that covers it, going on with the next
- * iteration at the end; -1 if none does within one round. */
+/* Issue cycles from the load at path[start] to the first wait that covers it, going on with the
+ * next iteration at the end; -1 if none does within one round. */
 static double distance_from(const struct ws_instruction *const *path, size_t count, size_t start,
                             const char *arch)
 {
@@ -123,12 +124,11 @@ enum ws_status ws_isa_measure(struct ws_isa_loop *loop, const struct ws_instruct
         loop->mma_flops += mma_flops(path[i]);
         all += cycles;
         matrix += path[i]->class == WS_ISA_MMA ? cycles : 0;
-        loop->waits_to_zero += wait_level(path[i], COUNTER_VM) == 0 ||
-                               wait_level(path[i], COUNTER_LGKM) == 0;
+        loop->waits_to_zero +=
+            wait_level(path[i], COUNTER_VM) == 0 || wait_level(path[i], COUNTER_LGKM) == 0;
     }
     loop->a_serial = all > 0 ? matrix / all : 0;
-    enum ws_status status =
-        measure_distances(&loop->lds, path, count, WS_ISA_LDS, arch, error);
+    enum ws_status status = measure_distances(&loop->lds, path, count, WS_ISA_LDS, arch, error);
     if (status == WS_OK)
         status = measure_distances(&loop->global, path, count, WS_ISA_VMEM, arch, error);
     return status;

@@ -1,0 +1,172 @@
+/* wavesmith bench: CPU time from config to code object, and the emulator's speed. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "tools/wavesmith/command.h"
+#include "tools/wavesmith/output.h"
+#include "tools/wavesmith/points.h"
+#include "tools/wavesmith/trial.h"
+
+enum { REPEATS = 5 };
+
+/* Best of the repeats, CPU milliseconds. */
+struct compile_times {
+    double emit, optimize, codegen, link, total; /* total: config file to code object */
+};
+
+struct speed {
+    double strict, relaxed; /* wave-instructions a second, one core */
+};
+
+static double cpu_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+}
+
+static double lesser(double best, double value, int repeat)
+{
+    return repeat == 0 || value < best ? value : best;
+}
+
+/* "model name : ..." of /proc/cpuinfo. */
+static void cpu_name(char name[128])
+{
+    char line[256];
+    snprintf(name, 128, "unknown CPU");
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    while (file && fgets(line, sizeof line, file)) {
+        char *value = strstr(line, ": ");
+        if (strncmp(line, "model name", 10) != 0 || !value)
+            continue;
+        snprintf(name, 128, "%.*s", (int)strcspn(value + 2, "\n"), value + 2);
+        break;
+    }
+    if (file)
+        fclose(file);
+}
+
+/* One way from the config file to the code object, which the caller frees. */
+static enum ws_status build(const struct ws_arguments *arguments, struct ws_spec *spec,
+                            struct ws_compiled *compiled, struct ws_error *error)
+{
+    struct ws_points points = {0};
+    const struct ws_config_point *point = NULL;
+    struct ws_codegen_options options;
+    const char *list[WS_OPTIONS_MAX + 1];
+    enum ws_status status = ws_points_load(&points, arguments, error);
+    if (status == WS_OK)
+        status = ws_points_only(&points, &point, error);
+    if (status == WS_OK) {
+        *spec = point->spec;
+        status = ws_codegen_from(&options, arguments->backend, spec, list, error);
+    }
+    if (status == WS_OK)
+        status = ws_compile(spec, &options, compiled, error);
+    ws_points_free(&points);
+    return status;
+}
+
+static enum ws_status time_compile(const struct ws_arguments *arguments,
+                                   struct compile_times *times, struct ws_error *error)
+{
+    for (int i = 0; i < REPEATS; ++i) {
+        struct ws_compiled compiled = {0};
+        struct ws_spec spec;
+        double start = cpu_ms();
+        enum ws_status status = build(arguments, &spec, &compiled, error);
+        double total = cpu_ms() - start;
+        if (status != WS_OK)
+            return status;
+        const struct ws_codegen_stages *stages = &compiled.code.stages;
+        times->emit = lesser(times->emit, compiled.emit_ms, i);
+        times->optimize = lesser(times->optimize, stages->optimize_ms, i);
+        times->codegen = lesser(times->codegen, stages->codegen_ms, i);
+        times->link = lesser(times->link, stages->link_ms, i);
+        times->total = lesser(times->total, total, i);
+        ws_compiled_free(&compiled);
+    }
+    return WS_OK;
+}
+
+static enum ws_status time_runs(const struct ws_loaded *loaded, const struct ws_spec *spec,
+                                bool strict, double *best, struct ws_error *error)
+{
+    const struct ws_sizes sizes = {1, 1, 1, 128, 2048, spec->head_dim_qk, spec->head_dim_v};
+    const struct ws_trial_options options = {
+        .strict = strict, .jobs = 1, .sample_given = true, .sample_all = true};
+    struct ws_problem problem;
+    enum ws_status status = ws_problem_init(&problem, spec, &sizes, WS_BSHD, error);
+    for (int i = 0; i < REPEATS && status == WS_OK; ++i) {
+        struct ws_trial trial = {0};
+        status = ws_trial_run(&trial, loaded, spec, &problem, &options, error);
+        if (status == WS_OK && !trial.verdict.pass)
+            status = ws_fail(error, WS_ERROR_DEVICE, "%s", trial.verdict.reason);
+        if (status == WS_OK && trial.emulation_seconds > 0) {
+            double speed = (double)trial.wave_instructions / trial.emulation_seconds;
+            *best = speed > *best ? speed : *best;
+        }
+        ws_trial_free(&trial);
+    }
+    return status;
+}
+
+static enum ws_status time_emulator(const struct ws_arguments *arguments, struct speed *speed,
+                                    struct ws_error *error)
+{
+    struct ws_tool_device device = {0};
+    struct ws_compiled compiled = {0};
+    struct ws_loaded loaded = {0};
+    struct ws_spec spec;
+    enum ws_status status = build(arguments, &spec, &compiled, error);
+    if (status == WS_OK)
+        status = ws_tool_device_open(&device, "emu", spec.arch, error);
+    if (status == WS_OK)
+        status = ws_tool_device_target(&device, spec.arch, error);
+    if (status == WS_OK)
+        status = ws_trial_load(&loaded, &device, compiled.code.bytes, compiled.code.size,
+                               &compiled.shape, error);
+    if (status == WS_OK)
+        status = time_runs(&loaded, &spec, true, &speed->strict, error);
+    if (status == WS_OK)
+        status = time_runs(&loaded, &spec, false, &speed->relaxed, error);
+    ws_trial_unload(&loaded);
+    ws_tool_device_close(&device);
+    ws_compiled_free(&compiled);
+    return status;
+}
+
+static int print_bench(const struct compile_times *times, const struct speed *speed, bool as_json)
+{
+    char cpu[128];
+    cpu_name(cpu);
+    if (as_json)
+        return ws_print_json(json_pack("{s:s, s:i, s:{s:f, s:f, s:f, s:f, s:f}, s:{s:f, s:f}}",
+                                       "cpu", cpu, "best_of", (int)REPEATS, "stages_ms", "emit",
+                                       times->emit, "optimize", times->optimize, "codegen",
+                                       times->codegen, "link", times->link, "config_to_hsaco",
+                                       times->total, "emulator_wave_instructions_per_second",
+                                       "strict", speed->strict, "not_strict", speed->relaxed));
+    printf("%s, one core, best of %d\n", cpu, (int)REPEATS);
+    printf("  emit             %8.2f ms\n  optimize         %8.2f ms\n", times->emit,
+           times->optimize);
+    printf("  codegen          %8.2f ms\n  link             %8.2f ms\n", times->codegen,
+           times->link);
+    printf("  config to HSACO  %8.2f ms of CPU time\n", times->total);
+    printf("  emulator, strict %8.2f million wave-instructions a second\n", speed->strict * 1e-6);
+    printf("  not strict       %8.2f million wave-instructions a second\n", speed->relaxed * 1e-6);
+    return WS_EXIT_OK;
+}
+
+int ws_command_bench(const struct ws_arguments *arguments)
+{
+    struct ws_error error;
+    struct compile_times times = {0};
+    struct speed speed = {0};
+    enum ws_status status = time_compile(arguments, &times, &error);
+    if (status == WS_OK)
+        status = time_emulator(arguments, &speed, &error);
+    return status == WS_OK ? print_bench(&times, &speed, arguments->json) : ws_report_error(&error);
+}

@@ -1,0 +1,31 @@
+/* The points of the config that a command line names, with its overrides applied. */
+#ifndef WS_TOOL_POINTS_H
+#define WS_TOOL_POINTS_H
+
+#include "gen/wavesmith.h"
+#include "tools/wavesmith/command.h"
+#include "tools/wavesmith/problem.h"
+
+struct ws_points {
+    struct ws_config config;
+    size_t first, end;     /* the points to work on */
+    struct ws_sizes sizes; /* --shape */
+};
+
+/* Loads the config with --arch, --set, --causal, --point and the head dims of --shape. Points that
+ * cannot be generated have a reason; if every point has one, that of the first is the error. Zero
+ * the struct first; free it in either case. */
+enum ws_status ws_points_load(struct ws_points *points, const struct ws_arguments *arguments,
+                              struct ws_error *error);
+void ws_points_free(struct ws_points *points);
+
+/* The only point, for commands that take one. */
+enum ws_status ws_points_only(const struct ws_points *points, const struct ws_config_point **point,
+                              struct ws_error *error);
+
+/* The compiler settings of --backend and of a spec's options; `list` has room for them. */
+enum ws_status ws_codegen_from(struct ws_codegen_options *options, const char *backend,
+                               const struct ws_spec *spec, const char *list[WS_OPTIONS_MAX + 1],
+                               struct ws_error *error);
+
+#endif

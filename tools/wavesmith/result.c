@@ -1,0 +1,122 @@
+#include "tools/wavesmith/result.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/wavesmith/command.h"
+#include "tools/wavesmith/output.h"
+
+static const char *const status_names[] = {"pass", "fail", "skip"};
+
+void ws_results_begin(struct ws_results *results, bool as_json)
+{
+    *results = (struct ws_results){.as_json = as_json, .list = as_json ? json_array() : NULL};
+}
+
+/* JSON has no infinities and no NaN. */
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static double instructions_per_tile(const struct ws_trial *trial)
+{
+    return trial->score_tiles > 0 ? (double)trial->wave_instructions / (double)trial->score_tiles
+                                  : 0;
+}
+
+static json_t *findings_json(const struct ws_trial *trial)
+{
+    json_t *list = json_array();
+    const char *at = trial->findings ? trial->findings : "";
+    while (*at) {
+        size_t length = strcspn(at, "\n");
+        json_array_append_new(list, json_stringn_nocheck(at, length));
+        at += length + (at[length] == '\n');
+    }
+    return list;
+}
+
+static json_t *result_json(const struct ws_result *result)
+{
+    const struct ws_trial *trial = result->trial;
+    const struct ws_verdict *verdict = &trial->verdict;
+    char digest[32];
+    snprintf(digest, sizeof digest, "%016" PRIx64, verdict->digest);
+    json_t *object = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "status",
+        status_names[result->status], "reason", result->reason, "name", result->name, "arch",
+        result->spec->arch, "device", result->device, "seed", (json_int_t)result->problem->seed,
+        "max_abs", number(verdict->max_abs), "norm_err", number(verdict->max_normalised), "rms",
+        number(verdict->rms), "rms_limit", number(verdict->rms_limit), "lse_max_abs",
+        number(verdict->lse_max_abs), "wave_instructions", (json_int_t)trial->wave_instructions,
+        "score_tiles", (json_int_t)trial->score_tiles);
+    json_object_set_new(object, "instr_per_tile", number(instructions_per_tile(trial)));
+    json_object_set_new(object, "workgroups_checked",
+                        json_integer((json_int_t)trial->workgroups_checked));
+    json_object_set_new(object, "workgroups_total",
+                        json_integer((json_int_t)trial->workgroups_total));
+    json_object_set_new(object, "seconds", number(trial->seconds));
+    json_object_set_new(object, "digest", json_string(digest));
+    json_object_set_new(object, "findings", findings_json(trial));
+    json_object_set_new(object, "reproduce", json_string(result->reproduce));
+    return object;
+}
+
+static void print_result(const struct ws_result *result)
+{
+    const struct ws_trial *trial = result->trial;
+    const struct ws_verdict *verdict = &trial->verdict;
+    char text[WS_PROBLEM_TEXT_SIZE];
+    ws_problem_text(result->problem, text);
+    if (result->status == WS_RESULT_SKIP) {
+        printf("skip  %s: %s\n", result->name, result->reason);
+        return;
+    }
+    printf("%s  %s  %s on %s  %s\n", status_names[result->status], result->name, result->spec->arch,
+           result->device, text);
+    printf("      normalised error %.2g, rms %.2g of %.2g, lse %.2g; workgroups %" PRIu64
+           " of %" PRIu64,
+           verdict->max_normalised, verdict->rms, verdict->rms_limit, verdict->lse_max_abs,
+           trial->workgroups_checked, trial->workgroups_total);
+    if (trial->wave_instructions > 0)
+        printf("; executed instructions a score tile %.1f", instructions_per_tile(trial));
+    printf("; %.2f s\n", trial->seconds);
+    if (result->status == WS_RESULT_PASS)
+        return;
+    printf("      %s\n", result->reason);
+    if (trial->findings)
+        fputs(trial->findings, stdout);
+    printf("      again: %s\n", result->reproduce);
+}
+
+void ws_results_add(struct ws_results *results, const struct ws_result *result)
+{
+    results->count[result->status]++;
+    if (results->list)
+        json_array_append_new(results->list, result_json(result));
+    else
+        print_result(result);
+    fflush(stdout);
+}
+
+int ws_results_end(struct ws_results *results)
+{
+    const unsigned *count = results->count;
+    bool checked = count[WS_RESULT_PASS] + count[WS_RESULT_FAIL] > 0;
+    int code = checked && count[WS_RESULT_FAIL] == 0 ? WS_EXIT_OK : WS_EXIT_FAILED;
+    if (results->as_json) {
+        int printed = ws_print_json(json_pack(
+            "{s:o, s:i, s:i, s:i}", "results", results->list, "passed", (int)count[WS_RESULT_PASS],
+            "failed", (int)count[WS_RESULT_FAIL], "skipped", (int)count[WS_RESULT_SKIP]));
+        code = printed != WS_EXIT_OK ? printed : code;
+    } else {
+        printf("%u passed, %u failed, %u skipped\n", count[WS_RESULT_PASS], count[WS_RESULT_FAIL],
+               count[WS_RESULT_SKIP]);
+    }
+    if (!checked)
+        fputs("wavesmith: error: nothing was checked\n", stderr);
+    return code;
+}

@@ -1,0 +1,296 @@
+#include "tools/wavesmith/trial.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tools/wavesmith/grid.h"
+
+/* Scores up to which every workgroup is run and checked, and random workgroups beyond. */
+static const int64_t cheap_scores = 1 << 22;
+enum { RANDOM_WORKGROUPS = 8, GUARD_BYTES = 4096 };
+
+double ws_wall_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+enum ws_status ws_trial_load(struct ws_loaded *loaded, struct ws_tool_device *device,
+                             const void *image, size_t size, const struct ws_kernel_shape *shape,
+                             struct ws_error *error)
+{
+    *loaded = (struct ws_loaded){.device = device};
+    memcpy(loaded->block, shape->block, sizeof loaded->block);
+    enum ws_status status = ws_module_load(&loaded->module, device->device, image, size, error);
+    if (status == WS_OK)
+        status = ws_module_kernel(&loaded->kernel, loaded->module, shape->symbol,
+                                  ws_arg_table(WS_KERNEL_FMHA_FWD), error);
+    if (status != WS_OK)
+        ws_trial_unload(loaded);
+    return status;
+}
+
+void ws_trial_unload(struct ws_loaded *loaded)
+{
+    if (loaded->module)
+        ws_module_unload(loaded->module);
+    *loaded = (struct ws_loaded){0};
+}
+
+struct ws_fmha_fwd_args ws_problem_args(const struct ws_problem *problem,
+                                        const uint64_t address[WS_TENSOR_COUNT])
+{
+    const int64_t (*stride)[WS_AXIS_COUNT] = problem->stride;
+    const struct ws_sizes *size = &problem->size;
+    return (struct ws_fmha_fwd_args){
+        .q = address[WS_Q],
+        .k = address[WS_K],
+        .v = address[WS_V],
+        .o = address[WS_O],
+        .lse = address[WS_LSE],
+        .scale = ws_problem_scale(problem),
+        .batch = (int32_t)size->batch,
+        .heads_q = (int32_t)size->heads_q,
+        .heads_k = (int32_t)size->heads_k,
+        .seqlen_q = (int32_t)size->seqlen_q,
+        .seqlen_k = (int32_t)size->seqlen_k,
+        .window_left = -1,
+        .window_right = -1,
+        .q_batch_stride = stride[WS_Q][WS_BATCH],
+        .q_head_stride = stride[WS_Q][WS_HEAD],
+        .q_token_stride = stride[WS_Q][WS_TOKEN],
+        .k_batch_stride = stride[WS_K][WS_BATCH],
+        .k_head_stride = stride[WS_K][WS_HEAD],
+        .k_token_stride = stride[WS_K][WS_TOKEN],
+        .v_batch_stride = stride[WS_V][WS_BATCH],
+        .v_head_stride = stride[WS_V][WS_HEAD],
+        .v_token_stride = stride[WS_V][WS_TOKEN],
+        .o_batch_stride = stride[WS_O][WS_BATCH],
+        .o_head_stride = stride[WS_O][WS_HEAD],
+        .o_token_stride = stride[WS_O][WS_TOKEN],
+        .lse_batch_stride = stride[WS_LSE][WS_BATCH],
+        .lse_head_stride = stride[WS_LSE][WS_HEAD],
+        .lse_token_stride = stride[WS_LSE][WS_TOKEN],
+    };
+}
+
+/* What one trial works with. */
+struct bench {
+    struct ws_trial *trial;
+    const struct ws_loaded *loaded;
+    const struct ws_spec *spec;
+    const struct ws_problem *problem;
+    const struct ws_trial_options *options;
+    struct ws_memory memory[WS_TENSOR_COUNT];
+    struct ws_inputs inputs;
+    struct ws_grid grid;
+    struct ws_sample sample;
+    struct ws_rows *rows; /* of the sample */
+};
+
+static enum ws_status choose_workgroups(struct bench *bench, struct ws_error *error)
+{
+    const struct ws_trial_options *options = bench->options;
+    bench->grid = ws_grid_of(bench->spec, bench->problem);
+    double scores = (double)ws_grid_size(&bench->grid) * (double)bench->grid.tile_rows *
+                    (double)bench->problem->size.seqlen_k;
+    bool all = options->sample_given ? options->sample_all : scores <= (double)cheap_scores;
+    uint64_t random = options->sample_given ? options->sample : RANDOM_WORKGROUPS;
+    enum ws_status status =
+        ws_sample_create(&bench->sample, &bench->grid, bench->problem, all, random, error);
+    if (status != WS_OK)
+        return status;
+    struct ws_sample *sample = &bench->sample;
+    bench->rows = calloc(sample->count + 1, sizeof *bench->rows);
+    if (!bench->rows)
+        return ws_fail(error, WS_ERROR_MEMORY, "out of memory for %zu workgroups", sample->count);
+    for (size_t i = 0; i < sample->count; ++i)
+        bench->rows[i] = ws_grid_rows(&bench->grid, (int64_t)sample->ids[i]);
+    bench->trial->workgroups_checked = sample->count;
+    bench->trial->workgroups_total = (uint64_t)ws_grid_size(&bench->grid);
+    return WS_OK;
+}
+
+static enum ws_status allocate(struct bench *bench, struct ws_error *error)
+{
+    const struct ws_tool_device *device = bench->loaded->device;
+    size_t guard = device->is_emulator ? 0 : GUARD_BYTES;
+    enum ws_status status = WS_OK;
+    for (int t = 0; t < WS_TENSOR_COUNT && status == WS_OK; ++t)
+        status = ws_memory_create(&bench->memory[t], device->device, bench->problem,
+                                  (enum ws_tensor_id)t, guard, error);
+    return status;
+}
+
+static enum ws_status upload(struct bench *bench, enum ws_input_kind kind, struct ws_error *error)
+{
+    ws_inputs_free(&bench->inputs);
+    enum ws_status status = ws_inputs_create(&bench->inputs, bench->problem, kind, error);
+    for (int t = 0; t < WS_TENSOR_COUNT && status == WS_OK; ++t) {
+        if (t <= WS_V)
+            ws_inputs_store(&bench->inputs, bench->problem, (enum ws_tensor_id)t,
+                            &bench->memory[t]);
+        else
+            ws_memory_poison(&bench->memory[t]);
+        status = ws_memory_upload(&bench->memory[t], error);
+    }
+    return status;
+}
+
+static void collect_findings(struct bench *bench)
+{
+    const struct ws_emulator *emulator = &bench->loaded->device->emulator;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream)
+        return;
+    for (size_t i = 0; i < emulator->finding_count(); ++i)
+        fprintf(stream, "%s\n", emulator->finding(i)->text);
+    fclose(stream);
+    free(bench->trial->findings);
+    bench->trial->findings = text;
+}
+
+/* Launches and waits. What the kernel did wrong goes to *broken, with the status still WS_OK. */
+static enum ws_status launch(struct bench *bench, struct ws_error *broken, struct ws_error *error)
+{
+    uint64_t address[WS_TENSOR_COUNT];
+    for (int t = 0; t < WS_TENSOR_COUNT; ++t)
+        address[t] = bench->memory[t].address;
+    struct ws_fmha_fwd_args args = ws_problem_args(bench->problem, address);
+    struct ws_launch launch = {.grid = {0, 1, 1}, .args = &args, .args_size = sizeof args};
+    memcpy(launch.block, bench->loaded->block, sizeof launch.block);
+    enum ws_status status = ws_fmha_fwd_grid(bench->spec, &args, &launch.grid[0], error);
+    if (status != WS_OK)
+        return status;
+    if (launch.grid[0] != bench->trial->workgroups_total)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "ws_fmha_fwd_grid says %u workgroups where verify counts %llu",
+                       launch.grid[0], (unsigned long long)bench->trial->workgroups_total);
+    const struct ws_loaded *loaded = bench->loaded;
+    status = ws_kernel_launch(loaded->kernel, &launch, broken);
+    if (status == WS_OK)
+        status = ws_device_wait(loaded->device->device, NULL, -1, broken);
+    if (status == WS_ERROR_DEVICE || status == WS_ERROR_TIMEOUT)
+        return WS_OK;
+    if (status != WS_OK && error)
+        *error = *broken;
+    return status;
+}
+
+static void configure_emulator(const struct bench *bench)
+{
+    const struct ws_emulator *emulator = &bench->loaded->device->emulator;
+    const struct ws_emu_config config = {
+        .strict = bench->options->strict,
+        .threads = bench->options->jobs,
+        .seed = bench->problem->seed,
+    };
+    emulator->configure(&config);
+    bool all = bench->sample.count == bench->trial->workgroups_total;
+    emulator->select_workgroups(bench->sample.ids, all ? 0 : bench->sample.count);
+}
+
+static void count_emulation(struct bench *bench)
+{
+    struct ws_emu_report report = {0};
+    struct ws_trial *trial = bench->trial;
+    if (trial->workgroups_total == 0)
+        return; /* nothing was launched, the report is of an older launch */
+    bench->loaded->device->emulator.last_report(&report);
+    trial->wave_instructions += report.wave_instructions;
+    trial->emulation_seconds += report.seconds;
+    for (size_t i = 0; i < bench->sample.count; ++i)
+        trial->score_tiles += (uint64_t)ws_visible_tiles(bench->problem, &bench->rows[i]);
+    if (bench->loaded->device->emulator.finding_count() > 0)
+        collect_findings(bench);
+}
+
+static double larger(double a, double b)
+{
+    return isnan(a) || a > b ? a : b;
+}
+
+static void merge(struct ws_verdict *into, const struct ws_verdict *verdict,
+                  enum ws_input_kind kind)
+{
+    into->max_abs = larger(verdict->max_abs, into->max_abs);
+    into->max_normalised = larger(verdict->max_normalised, into->max_normalised);
+    into->lse_max_abs = larger(verdict->lse_max_abs, into->lse_max_abs);
+    into->rows += verdict->rows;
+    into->digest = into->digest * 31 + verdict->digest;
+    /* The pair that is nearer to its limit, or beyond it. */
+    if (into->rms_limit == 0 ||
+        !(verdict->rms / verdict->rms_limit <= into->rms / into->rms_limit)) {
+        into->rms = verdict->rms;
+        into->rms_limit = verdict->rms_limit;
+    }
+    if (verdict->pass)
+        return;
+    into->pass = false;
+    snprintf(into->reason, sizeof into->reason, "%s inputs: %.220s", ws_input_kind_name(kind),
+             verdict->reason);
+}
+
+static enum ws_status run_kind(struct bench *bench, enum ws_input_kind kind, struct ws_error *error)
+{
+    struct ws_trial *trial = bench->trial;
+    struct ws_error broken = {0};
+    struct ws_verdict verdict = {0};
+    bool emulated = bench->loaded->device->is_emulator;
+    enum ws_status status = upload(bench, kind, error);
+    if (status == WS_OK && emulated)
+        configure_emulator(bench);
+    if (status == WS_OK)
+        status = launch(bench, &broken, error);
+    if (status == WS_OK && emulated)
+        count_emulation(bench);
+    if (status == WS_OK && broken.code != WS_OK) {
+        snprintf(verdict.reason, sizeof verdict.reason, "%.255s",
+                 trial->findings ? trial->findings : broken.message);
+        verdict.reason[strcspn(verdict.reason, "\n")] = '\0';
+        merge(&trial->verdict, &verdict, kind);
+        return WS_OK;
+    }
+    for (int t = WS_O; t <= WS_LSE && status == WS_OK; ++t)
+        status = ws_memory_download(&bench->memory[t], error);
+    if (status == WS_OK)
+        status = ws_judge(&verdict, bench->problem, &bench->inputs, &bench->memory[WS_O],
+                          &bench->memory[WS_LSE], bench->rows, bench->sample.count, error);
+    if (status == WS_OK)
+        merge(&trial->verdict, &verdict, kind);
+    return status;
+}
+
+enum ws_status ws_trial_run(struct ws_trial *trial, const struct ws_loaded *loaded,
+                            const struct ws_spec *spec, const struct ws_problem *problem,
+                            const struct ws_trial_options *options, struct ws_error *error)
+{
+    *trial = (struct ws_trial){.verdict.pass = true};
+    struct bench bench = {
+        .trial = trial, .loaded = loaded, .spec = spec, .problem = problem, .options = options};
+    double start = ws_wall_seconds();
+    enum ws_status status = choose_workgroups(&bench, error);
+    if (status == WS_OK)
+        status = allocate(&bench, error);
+    for (int kind = 0; kind < WS_INPUT_KIND_COUNT && status == WS_OK && trial->verdict.pass; ++kind)
+        status = run_kind(&bench, (enum ws_input_kind)kind, error);
+    ws_inputs_free(&bench.inputs);
+    for (int t = 0; t < WS_TENSOR_COUNT; ++t)
+        ws_memory_free(&bench.memory[t]);
+    ws_sample_free(&bench.sample);
+    free(bench.rows);
+    trial->seconds = ws_wall_seconds() - start;
+    return status;
+}
+
+void ws_trial_free(struct ws_trial *trial)
+{
+    free(trial->findings);
+    trial->findings = NULL;
+}

@@ -1,0 +1,54 @@
+/* One problem on one compiled kernel: inputs, launch, judgement. */
+#ifndef WS_TOOL_TRIAL_H
+#define WS_TOOL_TRIAL_H
+
+#include "gen/wavesmith.h"
+#include "tools/wavesmith/device.h"
+#include "tools/wavesmith/judge.h"
+
+struct ws_trial_options {
+    bool strict;     /* emulator: late landing, poison, races */
+    unsigned jobs;   /* CPU threads of the emulator, 0 for all cores */
+    bool sample_all; /* every workgroup */
+    bool sample_given;
+    uint64_t sample; /* random workgroups, if given and not all; else it depends on the cost */
+};
+
+/* A code object on a device. */
+struct ws_loaded {
+    struct ws_tool_device *device;
+    struct ws_module *module;
+    struct ws_kernel *kernel;
+    uint32_t block[3];
+};
+
+enum ws_status ws_trial_load(struct ws_loaded *loaded, struct ws_tool_device *device,
+                             const void *image, size_t size, const struct ws_kernel_shape *shape,
+                             struct ws_error *error);
+void ws_trial_unload(struct ws_loaded *loaded);
+
+/* Of both runs together: the worst errors, the sum of the counts. */
+struct ws_trial {
+    struct ws_verdict verdict;
+    char *findings; /* the emulator's, a line each; NULL for none; freed by ws_trial_free */
+    uint64_t wave_instructions;
+    uint64_t score_tiles; /* that a kernel cannot avoid */
+    uint64_t workgroups_checked, workgroups_total;
+    double emulation_seconds, seconds;
+};
+
+/* Runs the problem with every kind of inputs and stops at the first that fails. A kernel that
+ * computes the wrong thing or breaks a rule of the emulator is no error but a verdict.
+ * WS_ERROR_ARGUMENT: the problem does not fit the spec. */
+enum ws_status ws_trial_run(struct ws_trial *trial, const struct ws_loaded *loaded,
+                            const struct ws_spec *spec, const struct ws_problem *problem,
+                            const struct ws_trial_options *options, struct ws_error *error);
+void ws_trial_free(struct ws_trial *trial);
+
+/* The argument block of a problem with tensors at the given addresses. */
+struct ws_fmha_fwd_args ws_problem_args(const struct ws_problem *problem,
+                                        const uint64_t address[WS_TENSOR_COUNT]);
+
+double ws_wall_seconds(void);
+
+#endif

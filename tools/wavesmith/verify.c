@@ -1,0 +1,369 @@
+/* wavesmith verify: the points of a config against the reference. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/wavesmith/command.h"
+#include "tools/wavesmith/points.h"
+#include "tools/wavesmith/result.h"
+#include "tools/wavesmith/trial.h"
+
+/* A kernel that was compiled in this run. */
+struct built {
+    char spec_id[WS_ID_SIZE];
+    struct ws_loaded loaded;
+};
+
+struct verification {
+    const struct ws_arguments *arguments;
+    struct ws_points points;
+    struct ws_tool_device device;
+    struct ws_trial_options options;
+    struct ws_results results;
+    enum ws_layout layout;
+    uint64_t seed;
+    bool draws_mask; /* random problems vary the mask too */
+    struct built *built;
+    size_t built_count;
+};
+
+static enum ws_status parse_sample(struct ws_trial_options *options, const char *text,
+                                   struct ws_error *error)
+{
+    if (!text)
+        return WS_OK;
+    char *end = NULL;
+    options->sample_given = true;
+    options->sample_all = strcmp(text, "all") == 0;
+    if (options->sample_all)
+        return WS_OK;
+    options->sample = strtoull(text, &end, 10);
+    if (end != text && *end == '\0' && *text != '-')
+        return WS_OK;
+    return ws_fail(error, WS_ERROR_ARGUMENT, "--sample is a whole number or all, not '%s'", text);
+}
+
+static enum ws_status parse_layout(enum ws_layout *layout, const char *text, struct ws_error *error)
+{
+    *layout = text && strcmp(text, "bhsd") == 0 ? WS_BHSD : WS_BSHD;
+    if (!text || *layout == WS_BHSD || strcmp(text, "bshd") == 0)
+        return WS_OK;
+    return ws_fail(error, WS_ERROR_ARGUMENT, "--layout is bshd or bhsd, not '%s'", text);
+}
+
+static enum ws_status check_random(const struct verification *v, struct ws_error *error)
+{
+    const struct ws_arguments *arguments = v->arguments;
+    const struct ws_sizes *sizes = &v->points.sizes;
+    bool sizes_given = sizes->batch >= 0 || sizes->heads_q >= 0 || sizes->heads_k >= 0 ||
+                       sizes->seqlen_q >= 0 || sizes->seqlen_k >= 0;
+    bool given = sizes_given || arguments->layout || arguments->stride.count > 0 ||
+                 arguments->far.count > 0 || arguments->given[WS_OPTION_score_scale];
+    if (given)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "--random draws sizes (but D and Dv), layout, strides and score scale; "
+                       "leave them out");
+    return WS_OK;
+}
+
+/* A config without a mask says nothing of masks, so its random problems have all of them. */
+static bool says_nothing_of_masks(const struct ws_points *points)
+{
+    for (size_t i = points->first; i < points->end; ++i) {
+        const struct ws_spec *spec = &points->config.points[i].spec;
+        if (spec->mask != WS_MASK_NONE ||
+            spec->align != points->config.points[points->first].spec.align)
+            return false;
+    }
+    return true;
+}
+
+static enum ws_status prepare(struct verification *v, struct ws_error *error)
+{
+    const struct ws_arguments *arguments = v->arguments;
+    v->seed = arguments->given[WS_OPTION_seed] ? arguments->seed : ws_fresh_seed();
+    v->options.strict = !arguments->no_strict;
+    v->options.jobs = (unsigned)arguments->jobs;
+    enum ws_status status = parse_sample(&v->options, arguments->sample, error);
+    if (status == WS_OK)
+        status = parse_layout(&v->layout, arguments->layout, error);
+    if (status == WS_OK && arguments->score_scale <= 0)
+        status = ws_fail(error, WS_ERROR_ARGUMENT, "--score-scale should be above 0, not %g",
+                         arguments->score_scale);
+    if (status == WS_OK)
+        status = ws_points_load(&v->points, arguments, error);
+    if (status == WS_OK && arguments->given[WS_OPTION_random])
+        status = check_random(v, error);
+    if (status != WS_OK)
+        return status;
+    v->draws_mask = arguments->given[WS_OPTION_random] && !arguments->causal &&
+                    says_nothing_of_masks(&v->points);
+    const char *arch = v->points.config.points[v->points.first].spec.arch;
+    return ws_tool_device_open(&v->device, arguments->device, arch, error);
+}
+
+static void forget_built(struct verification *v)
+{
+    for (size_t i = 0; i < v->built_count; ++i)
+        ws_trial_unload(&v->built[i].loaded);
+    v->built_count = 0;
+}
+
+static enum ws_status compile_and_load(struct verification *v, const struct ws_spec *spec,
+                                       struct built *built, struct ws_error *error)
+{
+    struct ws_codegen_options options;
+    struct ws_compiled compiled = {0};
+    const char *list[WS_OPTIONS_MAX + 1];
+    enum ws_status status = ws_codegen_from(&options, v->arguments->backend, spec, list, error);
+    if (status == WS_OK)
+        status = ws_compile(spec, &options, &compiled, error);
+    if (status == WS_OK)
+        status = ws_trial_load(&built->loaded, &v->device, compiled.code.bytes, compiled.code.size,
+                               &compiled.shape, error);
+    ws_compiled_free(&compiled);
+    return status;
+}
+
+/* The kernel of a spec, compiled once a run. */
+static enum ws_status find_built(struct verification *v, const struct ws_spec *spec,
+                                 const struct ws_loaded **loaded, struct ws_error *error)
+{
+    char id[WS_ID_SIZE];
+    ws_spec_id(spec, id);
+    struct ws_device *before = v->device.device;
+    if (before && strcmp(ws_device_arch(before), spec->arch) != 0)
+        forget_built(v);
+    enum ws_status status = ws_tool_device_target(&v->device, spec->arch, error);
+    for (size_t i = 0; i < v->built_count && status == WS_OK; ++i)
+        if (strcmp(v->built[i].spec_id, id) == 0) {
+            *loaded = &v->built[i].loaded;
+            return WS_OK;
+        }
+    if (status != WS_OK)
+        return status;
+    struct built *grown = realloc(v->built, (v->built_count + 1) * sizeof *grown);
+    if (!grown)
+        return ws_fail(error, WS_ERROR_MEMORY, "out of memory");
+    v->built = grown;
+    struct built *built = &grown[v->built_count];
+    memcpy(built->spec_id, id, sizeof id);
+    status = compile_and_load(v, spec, built, error);
+    if (status != WS_OK)
+        return status;
+    v->built_count++;
+    *loaded = &built->loaded;
+    return WS_OK;
+}
+
+enum { COMMAND_SIZE = 4096 };
+
+static void append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(char *text, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, COMMAND_SIZE - used, format, arguments);
+    va_end(arguments);
+}
+
+static void append_word(char *text, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./=,:+@%";
+    append(text, word[strspn(word, plain)] == '\0' && *word ? " %s" : " '%s'", word);
+}
+
+/* The command line that runs this one problem again. */
+static void reproduction(char text[COMMAND_SIZE], const struct verification *v, size_t point,
+                         const struct ws_problem *problem)
+{
+    const struct ws_arguments *arguments = v->arguments;
+    char problem_text[WS_PROBLEM_TEXT_SIZE];
+    ws_problem_text(problem, problem_text);
+    snprintf(text, COMMAND_SIZE, "wavesmith verify");
+    append_word(text, arguments->operand);
+    if (v->points.config.count > 1)
+        append(text, " --point %zu", point + 1);
+    if (arguments->arch)
+        append(text, " --arch %s", arguments->arch);
+    for (size_t i = 0; i < arguments->set.count; ++i) {
+        append(text, " --set");
+        append_word(text, arguments->set.items[i]);
+    }
+    if (arguments->causal || v->draws_mask)
+        append(text, " --causal %s",
+               problem->mask == WS_MASK_NONE         ? "none"
+               : problem->align == WS_ALIGN_TOP_LEFT ? "top_left"
+                                                     : "bottom_right");
+    append(text, " %s", problem_text);
+    if (arguments->sample)
+        append(text, " --sample %s", arguments->sample);
+    if (arguments->device)
+        append(text, " --device %s", arguments->device);
+    if (arguments->backend)
+        append(text, " --backend %s", arguments->backend);
+    if (arguments->no_strict)
+        append(text, " --no-strict");
+}
+
+/* Checks one problem on one point. What the spec or the problem rules out is a skip, unless it is
+ * all that was asked for. */
+static enum ws_status check_problem(struct verification *v, size_t index,
+                                    const struct ws_spec *spec, const struct ws_problem *problem,
+                                    struct ws_error *error)
+{
+    char command[COMMAND_SIZE];
+    const struct ws_config_point *point = &v->points.config.points[index];
+    const struct ws_loaded *loaded = NULL;
+    struct ws_trial trial = {0};
+    struct ws_error reason = {0};
+    reproduction(command, v, index, problem);
+    enum ws_status status = find_built(v, spec, &loaded, &reason);
+    if (status == WS_OK)
+        status = ws_trial_run(&trial, loaded, spec, problem, &v->options, &reason);
+    struct ws_result result = {
+        .status = WS_RESULT_FAIL,
+        .reason = status == WS_OK ? trial.verdict.reason : reason.message,
+        .name = point->name,
+        .spec = spec,
+        .problem = problem,
+        .device = v->device.is_emulator ? "emu" : "hip",
+        .reproduce = command,
+        .trial = &trial,
+    };
+    bool ruled_out = status == WS_ERROR_SPEC || status == WS_ERROR_ARGUMENT;
+    if (status == WS_OK && trial.verdict.pass)
+        result.status = WS_RESULT_PASS;
+    else if (ruled_out)
+        result.status = WS_RESULT_SKIP;
+    bool only = v->points.end - v->points.first == 1 && !v->arguments->given[WS_OPTION_random];
+    bool fatal = status != WS_OK && status != WS_ERROR_COMPILE && (only || !ruled_out);
+    if (!fatal)
+        ws_results_add(&v->results, &result);
+    else if (error)
+        *error = reason;
+    ws_trial_free(&trial);
+    return fatal ? status : WS_OK;
+}
+
+static void skip_point(struct verification *v, size_t index)
+{
+    const struct ws_config_point *point = &v->points.config.points[index];
+    struct ws_trial trial = {0};
+    struct ws_problem problem = {0};
+    const struct ws_result result = {
+        .status = WS_RESULT_SKIP,
+        .reason = point->reason,
+        .name = point->name,
+        .spec = &point->spec,
+        .problem = &problem,
+        .device = v->device.is_emulator ? "emu" : "hip",
+        .reproduce = "",
+        .trial = &trial,
+    };
+    ws_results_add(&v->results, &result);
+}
+
+/* --stride and --far, in the order of the command line's lists. */
+static enum ws_status set_strides(struct ws_problem *problem, const struct ws_arguments *arguments,
+                                  struct ws_error *error)
+{
+    enum ws_status status = WS_OK;
+    for (size_t i = 0; i < arguments->stride.count && status == WS_OK; ++i)
+        status = ws_problem_set_stride(problem, arguments->stride.items[i], error);
+    for (size_t i = 0; i < arguments->far.count && status == WS_OK; ++i)
+        status = ws_problem_set_far(problem, arguments->far.items[i], error);
+    return status;
+}
+
+static enum ws_status check_shape(struct verification *v, size_t index, struct ws_error *error)
+{
+    const struct ws_spec *spec = &v->points.config.points[index].spec;
+    struct ws_problem problem;
+    enum ws_status status = ws_problem_init(&problem, spec, &v->points.sizes, v->layout, error);
+    problem.seed = v->seed;
+    problem.score_scale = v->arguments->score_scale;
+    if (status == WS_OK)
+        status = set_strides(&problem, v->arguments, error);
+    return status == WS_OK ? check_problem(v, index, spec, &problem, error) : status;
+}
+
+static void draw_mask(struct ws_spec *spec, struct ws_random *random)
+{
+    int64_t choice = ws_random_range(random, 0, 2);
+    spec->mask = choice == 0 ? WS_MASK_NONE : WS_MASK_CAUSAL;
+    if (choice != 0)
+        spec->align = choice == 1 ? WS_ALIGN_BOTTOM_RIGHT : WS_ALIGN_TOP_LEFT;
+}
+
+static enum ws_status check_random_problem(struct verification *v, size_t index, uint64_t number,
+                                           struct ws_error *error)
+{
+    struct ws_random random;
+    struct ws_problem problem;
+    struct ws_spec spec = v->points.config.points[index].spec;
+    ws_random_seed(&random, v->seed + number);
+    if (v->draws_mask)
+        draw_mask(&spec, &random);
+    enum ws_status status = ws_problem_init(&problem, &spec, &v->points.sizes, v->layout, error);
+    if (status != WS_OK)
+        return status;
+    ws_problem_randomize(&problem, &random);
+    return check_problem(v, index, &spec, &problem, error);
+}
+
+static void show_progress(uint64_t done, uint64_t total)
+{
+    if (total > 1 && isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%llu of %llu%s", (unsigned long long)done, (unsigned long long)total,
+                done == total ? "\r               \r" : "");
+}
+
+static enum ws_status check_all(struct verification *v, struct ws_error *error)
+{
+    const struct ws_arguments *arguments = v->arguments;
+    bool is_random = arguments->given[WS_OPTION_random];
+    uint64_t points = v->points.end - v->points.first;
+    uint64_t total = is_random ? arguments->random : points;
+    enum ws_status status = WS_OK;
+    for (uint64_t i = 0; i < total && status == WS_OK; ++i) {
+        size_t index = v->points.first + (size_t)(i % points);
+        if (v->points.config.points[index].reason[0])
+            skip_point(v, index);
+        else if (is_random)
+            status = check_random_problem(v, index, i, error);
+        else
+            status = check_shape(v, index, error);
+        show_progress(i + 1, total);
+    }
+    return status;
+}
+
+int ws_command_verify(const struct ws_arguments *arguments)
+{
+    struct ws_error error = {0};
+    struct verification v = {.arguments = arguments};
+    int code = WS_EXIT_OK;
+    enum ws_status status = prepare(&v, &error);
+    if (status == WS_OK) {
+        ws_results_begin(&v.results, arguments->json);
+        if (!arguments->given[WS_OPTION_seed])
+            fprintf(stderr, "wavesmith: seed %llu\n", (unsigned long long)v.seed);
+        status = check_all(&v, &error);
+        if (status == WS_OK)
+            code = ws_results_end(&v.results);
+        else
+            json_decref(v.results.list);
+    }
+    if (status != WS_OK)
+        code = ws_report_error(&error);
+    forget_built(&v);
+    free(v.built);
+    ws_tool_device_close(&v.device);
+    ws_points_free(&v.points);
+    return code;
+}
