@@ -67,28 +67,49 @@ static enum ws_status open_named(struct ws_driver *driver, const char *path, con
     return WS_OK;
 }
 
+/* Whether dlopen failed because there is no file of that name, which needs no explaining. */
+static bool is_absent(const char *name, const char *reason)
+{
+    return strncmp(reason, name, strlen(name)) == 0 && strstr(reason, "No such file") != NULL;
+}
+
+/* Opens the newest driver that there is. */
+static enum ws_status open_newest(struct ws_driver *driver, const char **name,
+                                  struct ws_error *error)
+{
+    char tried[768] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < COUNT(sonames); i++) {
+        *name = sonames[i];
+        driver->library = open_library(*name, 0);
+        if (driver->library != NULL)
+            return WS_OK;
+        const char *reason = dlerror();
+        if (reason == NULL || is_absent(*name, reason))
+            reason = *name;
+        if (length < sizeof tried)
+            length += (size_t)snprintf(tried + length, sizeof tried - length, "%s%s",
+                                       i > 0 ? ", " : "", reason);
+    }
+    return ws_fail(error, WS_ERROR_ENVIRONMENT,
+                   "no AMD GPU: there is no HIP driver (tried %s); install ROCm's, or name its "
+                   "library in WS_HIP_LIBRARY",
+                   tried);
+}
+
 static enum ws_status open_default(struct ws_driver *driver, struct ws_error *error)
 {
     const char *name = NULL;
     const char *chosen = getenv("WS_HIP_LIBRARY");
-    char tried[768] = "";
-    size_t length = 0;
+    enum ws_status status = WS_OK;
     driver->library = find_loaded(&name);
     if (driver->library == NULL && chosen != NULL && chosen[0] != '\0')
         return open_named(driver, chosen, " (from WS_HIP_LIBRARY)", error);
-    for (size_t i = 0; i < COUNT(sonames) && driver->library == NULL; i++) {
-        name = sonames[i];
-        driver->library = open_library(name, 0);
-        if (driver->library == NULL && length < sizeof tried)
-            length += (size_t)snprintf(tried + length, sizeof tried - length, "; %s", dlerror());
-    }
     if (driver->library == NULL)
-        return ws_fail(error, WS_ERROR_ENVIRONMENT,
-                       "no AMD GPU: there is no HIP driver; install ROCm's libamdhip64, or name "
-                       "the library in WS_HIP_LIBRARY%s",
-                       tried);
-    driver->name = strdup(name);
-    return WS_OK;
+        status = open_newest(driver, &name, error);
+    if (status == WS_OK)
+        driver->name = strdup(name);
+    return status;
 }
 
 static enum ws_status find_functions(struct ws_driver *driver, struct ws_error *error)
