@@ -9,6 +9,17 @@
 
 enum { K = EMU_WMMA_SIZE, ROWS = EMU_WMMA_ROWS, HALF = EMU_LANES / 2 };
 
+/* Eight columns of a row: what the compilers keep in registers over the sums. */
+typedef float emu_columns __attribute__((vector_size(32), aligned(4), may_alias));
+enum { COLUMNS = 8, TILE = 4 };
+
+static inline emu_columns *columns(float *first)
+{
+    return (emu_columns *)first;
+}
+
+#define EACH_COLUMN _Pragma("omp simd") for (unsigned i = 0; i < HALF; i++)
+
 /* f16 products are exact in f32, so that a CPU without fused multiply-add can do without it; bf16
  * products may leave f32's range before the sum is made. */
 #ifdef __FMA__
@@ -37,6 +48,30 @@ static uint32_t operand_poison(const struct emu_wave *w, const struct emu_operan
     return (emu_any(poison) | emu_any(poison) >> HALF) & 0xffff;
 }
 
+/* A and B must be the same in both halves of the wave: what the hardware computes from others is
+ * not documented. False, and a finding, if they are not. Poison has its own way to be found. */
+static bool replicated(struct emu_wave *w, const struct emu_op *op, unsigned k)
+{
+    const struct emu_operand *s = &op->src[k];
+    const uint32_t *v = lanes(w, s);
+    uint32_t differ[HALF] = {0}, any = 0;
+    for (unsigned reg = 0; reg < s->dwords; reg++) {
+        uint32_t clean = poison_of(w, s, reg) ? 0 : UINT32_MAX;
+        EACH_COLUMN
+        differ[i] |= (v[reg * EMU_LANES + i] ^ v[reg * EMU_LANES + HALF + i]) & clean;
+    }
+    for (unsigned i = 0; i < HALF; i++)
+        any |= differ[i];
+    if (!any)
+        return true;
+    int lane = 0;
+    while (!differ[lane])
+        lane++;
+    emu_fault(w, op, "wmma-operand", lane, "%c differs between lane %d and lane %d by bits 0x%08x",
+              "AB"[k], lane, lane + HALF, differ[lane]);
+    return false;
+}
+
 /* False, and a finding, where the document does not say what the hardware computes. */
 static bool defined(struct emu_wave *w, const struct emu_op *op)
 {
@@ -50,22 +85,7 @@ static bool defined(struct emu_wave *w, const struct emu_op *op)
                   w->s[EMU_EXEC_LO]);
         return false;
     }
-    for (unsigned k = 0; k < 2; k++) {
-        const struct emu_operand *s = &op->src[k];
-        for (unsigned reg = 0; reg < s->dwords; reg++) {
-            const uint32_t *v = lanes(w, s) + reg * EMU_LANES;
-            if (memcmp(v, v + HALF, HALF * sizeof *v) == 0 || poison_of(w, s, reg))
-                continue;
-            int lane = 0;
-            while (v[lane] == v[lane + HALF])
-                lane++;
-            emu_fault(w, op, "wmma-operand", lane,
-                      "%c is 0x%08x in lane %d and 0x%08x in lane %d: they must hold the same",
-                      "AB"[k], v[lane], lane, v[lane + HALF], lane + HALF);
-            return false;
-        }
-    }
-    return true;
+    return replicated(w, op, 0) && replicated(w, op, 1);
 }
 
 /* Poison of register `reg` of D: of its rows of A, its columns of B, and of C. */
@@ -96,13 +116,14 @@ static void set_poison(struct emu_wave *w, const struct emu_op *op)
         p[reg] = (p[reg] & kept) | result[reg];
 }
 
-/* Element k of A or B in each lane. neg: bit 0 negates the low halves, bit 1 the high ones. */
+/* Element k of A or B in each of 16 lanes. neg: bit 0 negates the low halves, bit 1 the high ones.
+ */
 #define UNPACK(t)                                                                                  \
-    static void unpack_##t(float m[K][EMU_LANES], const uint32_t *v, unsigned neg)                 \
+    static void unpack_##t(float m[K][HALF], const uint32_t *v, unsigned neg)                      \
     {                                                                                              \
         uint32_t flip = (neg & 1 ? 0x8000u : 0) | (neg & 2 ? 0x80000000u : 0);                     \
         for (unsigned reg = 0; reg < K / 2; reg++)                                                 \
-            EMU_EACH_LANE                                                                          \
+            EACH_COLUMN                                                                            \
             {                                                                                      \
                 uint32_t pair = v[reg * EMU_LANES + i] ^ flip;                                     \
                 m[2 * reg][i] = emu_from_##t(pair & 0xffff);                                       \
@@ -134,20 +155,35 @@ LOAD_C(f32, emu_float, 0)
 LOAD_C(f16, HALF_F16, c->sel)
 LOAD_C(bf16, HALF_BF16, c->sel)
 
+/* Adds the products to TILE registers of D, eight lanes from `l` on. Named sums, since compilers
+ * keep an array of them in memory. */
 #define MULTIPLY(t, FMA)                                                                           \
-    static void multiply_##t(float d[restrict ROWS][EMU_LANES], float a[restrict K][EMU_LANES],    \
-                             float b[restrict K][EMU_LANES])                                       \
+    static inline emu_columns add_##t(float a, emu_columns b, emu_columns sum)                     \
     {                                                                                              \
-        for (unsigned reg = 0; reg < ROWS; reg++)                                                  \
-            for (unsigned l = 0; l < EMU_LANES; l += HALF) {                                       \
-                unsigned row = emu_wmma_d_row(l, reg);                                             \
-                float sum[HALF];                                                                   \
-                memcpy(sum, d[reg] + l, sizeof sum);                                               \
-                for (unsigned k = 0; k < K; k++)                                                   \
-                    for (unsigned i = 0; i < HALF; i++)                                            \
-                        sum[i] = FMA(a[k][row], b[k][i], sum[i]);                                  \
-                memcpy(d[reg] + l, sum, sizeof sum);                                               \
-            }                                                                                      \
+        for (unsigned i = 0; i < COLUMNS; i++)                                                     \
+            sum[i] = FMA(a, b[i], sum[i]);                                                         \
+        return sum;                                                                                \
+    }                                                                                              \
+    static void multiply_tile_##t(float d[TILE][EMU_LANES], float a[K][HALF], float b[K][HALF],    \
+                                  unsigned reg, unsigned l)                                        \
+    {                                                                                              \
+        emu_columns *d0 = columns(d[0] + l), *d1 = columns(d[1] + l);                              \
+        emu_columns *d2 = columns(d[2] + l), *d3 = columns(d[3] + l);                              \
+        emu_columns sum0 = *d0, sum1 = *d1, sum2 = *d2, sum3 = *d3;                                \
+        for (unsigned k = 0; k < K; k++) {                                                         \
+            emu_columns column = *columns(b[k] + emu_wmma_d_column(l));                            \
+            sum0 = add_##t(a[k][emu_wmma_d_row(l, reg)], column, sum0);                            \
+            sum1 = add_##t(a[k][emu_wmma_d_row(l, reg + 1)], column, sum1);                        \
+            sum2 = add_##t(a[k][emu_wmma_d_row(l, reg + 2)], column, sum2);                        \
+            sum3 = add_##t(a[k][emu_wmma_d_row(l, reg + 3)], column, sum3);                        \
+        }                                                                                          \
+        *d0 = sum0, *d1 = sum1, *d2 = sum2, *d3 = sum3;                                            \
+    }                                                                                              \
+    static void multiply_##t(float d[ROWS][EMU_LANES], float a[K][HALF], float b[K][HALF])         \
+    {                                                                                              \
+        for (unsigned reg = 0; reg < ROWS; reg += TILE)                                            \
+            for (unsigned l = 0; l < EMU_LANES; l += COLUMNS)                                      \
+                multiply_tile_##t(d + reg, a, b, reg, l);                                          \
     }
 MULTIPLY(f16, FMA_F16)
 MULTIPLY(bf16, FMA_BF16)
@@ -176,7 +212,7 @@ STORE(bf16)
 #define WMMA(name, to, from)                                                                       \
     static void name##_run(struct emu_wave *w, const struct emu_op *op)                            \
     {                                                                                              \
-        _Alignas(64) float a[K][EMU_LANES], b[K][EMU_LANES], d[ROWS][EMU_LANES];                   \
+        _Alignas(64) float a[K][HALF], b[K][HALF], d[ROWS][EMU_LANES];                             \
         if (!defined(w, op))                                                                       \
             return;                                                                                \
         unpack_##from(a, lanes(w, &op->src[0]), op->src[0].neg);                                   \
@@ -192,12 +228,12 @@ WMMA(v_wmma_f16_16x16x16_f16, f16, f16)
 WMMA(v_wmma_bf16_16x16x16_bf16, bf16, bf16)
 
 /* Integer elements of `bits` bits; neg_lo says that they are signed. */
-static void unpack_integers(int32_t m[K][EMU_LANES], const uint32_t *v, unsigned bits, bool sign)
+static void unpack_integers(int32_t m[K][HALF], const uint32_t *v, unsigned bits, bool sign)
 {
     unsigned per = 32 / bits;
     uint32_t mask = (1u << bits) - 1, top = sign ? 1u << (bits - 1) : 0;
     for (unsigned k = 0; k < K; k++)
-        EMU_EACH_LANE
+        EACH_COLUMN
         {
             uint32_t x = v[k / per * EMU_LANES + i] >> k % per * bits & mask;
             m[k][i] = (int32_t)((x ^ top) - top);
@@ -207,23 +243,28 @@ static void unpack_integers(int32_t m[K][EMU_LANES], const uint32_t *v, unsigned
 /* desc->arg: bits of an element. With clamp the sum saturates, else it wraps. */
 static void run_integers(struct emu_wave *w, const struct emu_op *op)
 {
-    int32_t a[K][EMU_LANES], b[K][EMU_LANES];
+    int32_t a[K][HALF], b[K][HALF];
     uint32_t d[ROWS][EMU_LANES];
     const struct emu_operand *c = &op->src[2];
     if (!defined(w, op))
         return;
     unpack_integers(a, lanes(w, &op->src[0]), op->desc->arg, op->src[0].neg & 1);
     unpack_integers(b, lanes(w, &op->src[1]), op->desc->arg, op->src[1].neg & 1);
-    for (unsigned reg = 0; reg < ROWS; reg++)
-        for (unsigned l = 0; l < EMU_LANES; l++) {
-            unsigned row = emu_wmma_d_row(l, reg), column = emu_wmma_d_column(l);
-            int64_t sum = (int32_t)lanes(w, c)[(c->kind == EMU_VGPR ? reg * EMU_LANES : 0) + l];
+    for (unsigned reg = 0; reg < ROWS; reg++) {
+        const uint32_t *old = lanes(w, c) + (c->kind == EMU_VGPR ? reg * EMU_LANES : 0);
+        for (unsigned l = 0; l < EMU_LANES; l += HALF) {
+            int32_t product[HALF] = {0};
             for (unsigned k = 0; k < K; k++)
-                sum += a[k][row] * b[k][column];
-            if (op->clamp)
-                sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
-            d[reg][l] = (uint32_t)sum;
+                EACH_COLUMN
+            product[i] += a[k][emu_wmma_d_row(l, reg)] * b[k][i];
+            EACH_COLUMN
+            {
+                int64_t sum = (int64_t)(int32_t)old[l + i] + product[i];
+                int64_t inside = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+                d[reg][l + i] = (uint32_t)(op->clamp ? inside : sum);
+            }
         }
+    }
     set_poison(w, op);
     memcpy(w->space[EMU_VGPR] + op->dst[0].at, d, sizeof d);
 }
