@@ -50,11 +50,10 @@ int emu_group_init(struct emu_group *g, struct emu_launch *launch)
     size_t lds = g->lds_bytes + 64;
     g->wave = aligned(g->wave_count * sizeof *g->wave);
     g->lds = aligned(lds);
-    g->lds_poison = aligned(lds);
     g->lds_write = aligned(lds * sizeof *g->lds_write);
     g->lds_read = aligned(lds * sizeof *g->lds_read);
     g->lds_writer = aligned(lds * sizeof *g->lds_writer);
-    if (!g->wave || !g->lds || !g->lds_poison || !g->lds_write || !g->lds_read || !g->lds_writer)
+    if (!g->wave || !g->lds || !g->lds_write || !g->lds_read || !g->lds_writer)
         return -1;
     memset(g->wave, 0, g->wave_count * sizeof *g->wave);
     memset(g->lds, 0, lds);
@@ -76,7 +75,6 @@ void emu_group_free(struct emu_group *g)
     }
     free(g->wave);
     free(g->lds);
-    free(g->lds_poison);
     free(g->lds_write);
     free(g->lds_read);
     free(g->lds_writer);
@@ -189,6 +187,20 @@ static void run_wave(struct emu_wave *w)
     w->executed += started - left;
 }
 
+/* Checks and marks one lane's LDS access. */
+static void mark_lds(struct emu_wave *w, const struct emu_op *op, int lane, uint32_t address,
+                     unsigned bytes, bool write)
+{
+    struct emu_group *g = w->group;
+    emu_lds_check(w, op, lane, address, bytes, write);
+    for (uint32_t b = address; b < address + bytes; b++) {
+        if (write)
+            g->lds_write[b] = emu_tag(w);
+        else
+            g->lds_read[b] = emu_read_tag(g->lds_read[b], emu_tag(w));
+    }
+}
+
 /* Accesses that have not landed reach into the epoch that begins. */
 static void carry_over(struct emu_wave *w)
 {
@@ -204,10 +216,10 @@ static void carry_over(struct emu_wave *w)
         for (uint32_t lanes = l->exec; lanes; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
             uint32_t base = (uint32_t)l->address[lane];
-            emu_lds_mark(w, l->op, lane, base + (uint32_t)l->op->offset * scale, desc->arg, write);
+            mark_lds(w, l->op, lane, base + (uint32_t)l->op->offset * scale, desc->arg, write);
             if (two)
-                emu_lds_mark(w, l->op, lane, base + (uint32_t)l->op->offset1 * scale, desc->arg,
-                             write);
+                mark_lds(w, l->op, lane, base + (uint32_t)l->op->offset1 * scale, desc->arg,
+                         write);
         }
     }
     for (unsigned i = 0; i < stores->count; i++) {
@@ -219,9 +231,11 @@ static void carry_over(struct emu_wave *w)
     }
 }
 
+/* Starts a new count of epochs. Written bytes stay so, in epoch 0. */
 static void forget_marks(struct emu_group *g)
 {
-    memset(g->lds_write, 0, (g->lds_bytes + 64) * sizeof *g->lds_write);
+    for (uint32_t b = 0; b < g->lds_bytes; b++)
+        g->lds_write[b] = g->lds_write[b] != 0;
     memset(g->lds_read, 0, (g->lds_bytes + 64) * sizeof *g->lds_read);
     if (g->cell_count)
         memset(g->cell, 0, g->cell_capacity * sizeof *g->cell);
@@ -282,14 +296,31 @@ void emu_group_run(struct emu_group *g, uint64_t order, uint64_t id)
     g->index[2] = (uint32_t)(id / grid[0] / grid[1]);
     g->random = g->launch->config.seed * UINT64_C(0x2545f4914f6cdd1d) + id;
     memset(g->written, 0, sizeof g->written);
-    if (g->race)
+    if (g->strict) {
+        memset(g->lds_write, 0, (g->lds_bytes + 64) * sizeof *g->lds_write);
         forget_marks(g);
-    if (g->strict)
-        memset(g->lds_poison, 1, g->lds_bytes + 64);
+    }
     for (unsigned i = 0; i < g->wave_count; i++)
         start_wave(&g->wave[i]);
     while (run_phase(g) && pass_barrier(g))
         ;
+}
+
+void emu_lds_check(struct emu_wave *w, const struct emu_op *op, int lane, uint32_t address,
+                   unsigned bytes, bool write)
+{
+    const struct emu_group *g = w->group;
+    unsigned race = 0;
+    for (uint32_t b = address; b < address + bytes; b++) {
+        race |= emu_conflict(g->lds_write[b], emu_tag(w));
+        race |= write ? emu_conflict(g->lds_read[b], emu_tag(w)) : 0;
+    }
+    if (race)
+        emu_fault(w, op, "race", lane,
+                  "%s of LDS at 0x%x, which another wave %s (last write at pc 0x%x) with no barrier "
+                  "and wait between",
+                  write ? "write" : "read", address, write ? "reads or writes" : "writes",
+                  g->lds_writer[address / 4] - (uint32_t)g->launch->kernel->entry->pc);
 }
 
 bool emu_global_tracked(const struct emu_group *g, const struct emu_allocation *a)

@@ -41,7 +41,6 @@ struct emu_group {
 
     uint32_t lds_bytes; /* as allocated to the workgroup */
     uint8_t *lds;
-    uint8_t *lds_poison; /* a byte a byte */
     uint16_t *lds_write, *lds_read;
     uint32_t *lds_writer; /* pc of the last write, a dword of LDS */
 
@@ -71,37 +70,11 @@ static inline uint16_t emu_read_tag(uint16_t tag, uint16_t mine)
     return ((tag ^ mine) >> EMU_TAG_BITS) == 0 && tag != mine ? mine | EMU_TAG_MANY : mine;
 }
 
-/* Marks `bytes` of LDS at `address` (within it) as accessed and reports a race. Inline: `bytes` is
- * a constant where it matters. */
-static inline void emu_lds_mark(struct emu_wave *w, const struct emu_op *op, int lane,
-                                uint32_t address, unsigned bytes, bool write)
-{
-    struct emu_group *g = w->group;
-    uint16_t mine = emu_tag(w);
-    uint16_t *wt = g->lds_write + address, *rt = g->lds_read + address;
-    unsigned race = 0;
-    if (write) {
-        for (unsigned b = 0; b < bytes; b++) {
-            race |= emu_conflict(wt[b], mine) | emu_conflict(rt[b], mine);
-            wt[b] = mine;
-        }
-        for (unsigned b = 0; b < bytes; b += 4)
-            g->lds_writer[(address + b) / 4] = op->pc;
-    } else {
-        for (unsigned b = 0; b < bytes; b++) {
-            race |= emu_conflict(wt[b], mine);
-            rt[b] = emu_read_tag(rt[b], mine);
-        }
-    }
-    if (race)
-        emu_fault(w, op, "race", lane,
-                  "%s of LDS byte 0x%x, which another wave %s (last write at pc 0x%x) with no "
-                  "barrier and wait between",
-                  write ? "write" : "read", address, write ? "reads or writes" : "writes",
-                  g->lds_writer[address / 4] - (uint32_t)g->launch->kernel->entry->pc);
-}
+/* Reports a race if another wave has accessed one of `bytes` of LDS in this epoch. */
+void emu_lds_check(struct emu_wave *w, const struct emu_op *op, int lane, uint32_t address,
+                   unsigned bytes, bool write);
 
-/* Global memory: the same for written memory. `write` as above. */
+/* Checks and marks global memory: as for LDS. */
 void emu_global_mark(struct emu_wave *w, const struct emu_op *op, int lane, uint64_t address,
                      unsigned bytes, bool write);
 

@@ -10,6 +10,9 @@
 #define EMU_PASTE(a, b) EMU_PASTE2(a, b)
 #define EMU_LEVELED(name) EMU_PASTE(name, EMU_LEVEL)
 
+/* For functions that are fast only where their constant arguments are known. */
+#define EMU_ALWAYS_INLINE static inline __attribute__((always_inline))
+
 /* The loop of a lane kernel: iterations touch their own lane only, even where arrays coincide. */
 #define EMU_EACH_LANE _Pragma("omp simd") for (unsigned i = 0; i < EMU_LANES; i++)
 

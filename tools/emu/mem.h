@@ -50,7 +50,7 @@ static inline uint64_t emu_data_halves(const struct emu_desc *desc)
 
 /* `bytes` (1, 2, 4, 8, 12, 16) of one lane from memory into the lane's registers at v, as a row
  * says. */
-static inline void emu_lane_load(uint32_t *v, const uint8_t *from, unsigned bytes, unsigned flags)
+EMU_ALWAYS_INLINE void emu_lane_load(uint32_t *v, const uint8_t *from, unsigned bytes, unsigned flags)
 {
     if (bytes >= 4) {
         for (unsigned d = 0; d < bytes / 4; d++)
@@ -70,7 +70,7 @@ static inline void emu_lane_load(uint32_t *v, const uint8_t *from, unsigned byte
         *v = x;
 }
 
-static inline void emu_lane_store(uint8_t *to, const uint32_t *v, unsigned bytes, unsigned flags)
+EMU_ALWAYS_INLINE void emu_lane_store(uint8_t *to, const uint32_t *v, unsigned bytes, unsigned flags)
 {
     if (bytes >= 4) {
         for (unsigned d = 0; d < bytes / 4; d++)

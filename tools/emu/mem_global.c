@@ -54,7 +54,7 @@ static void load_slowly(struct emu_wave *w, const struct emu_op *op, const uint6
     }
 }
 
-static inline void load_all(uint32_t *v, const uint64_t *address, uint32_t exec, unsigned bytes,
+EMU_ALWAYS_INLINE void load_all(uint32_t *v, const uint64_t *address, uint32_t exec, unsigned bytes,
                             unsigned flags)
 {
     for (uint32_t left = exec; left; left &= left - 1) {

@@ -36,49 +36,123 @@ static bool lds_in_bounds(struct emu_wave *w, const struct emu_op *op, const uin
     return false;
 }
 
-/* Poison of `bytes` of LDS in lane bits, low and high half of one register. */
-static uint64_t lds_poison(const uint8_t *poison, unsigned bytes, int lane)
+/* A vector of the tags of 16 bytes. Accesses of 4 bytes and more are checked and marked with it, one
+ * vector operation for what group.h does byte by byte. */
+typedef uint16_t tags __attribute__((vector_size(32)));
+
+EMU_ALWAYS_INLINE tags load_tags(const uint16_t *from, unsigned bytes)
 {
-    uint64_t low = poison[0] | (bytes > 1 ? poison[1] : 0);
-    uint64_t high = bytes > 2 ? poison[2] | poison[3] : low;
-    return (low | high << 32) << lane;
+    tags t = {0};
+    memcpy(&t, from, bytes * sizeof *from);
+    return t;
 }
 
-/* Data, marks and poison of `bytes` at one offset into registers from `at`, one row of a load. */
-static inline void lds_read(struct emu_wave *w, const struct emu_op *op, const uint64_t *address,
+EMU_ALWAYS_INLINE void store_tags(uint16_t *to, tags t, unsigned bytes)
+{
+    memcpy(to, &t, bytes * sizeof *to);
+}
+
+/* All ones where a tag is another wave's of the same epoch: emu_conflict of vectors. */
+EMU_ALWAYS_INLINE tags conflicts(tags t, tags mine)
+{
+    enum { OTHERS = (1 << EMU_TAG_BITS) - 1 };
+    return (tags)((t ^ mine) - 1 < OTHERS);
+}
+
+EMU_ALWAYS_INLINE bool any_tag(tags t, unsigned bytes)
+{
+    uint64_t words[4], any = 0;
+    memcpy(words, &t, sizeof words);
+    for (unsigned i = 0; i < (bytes + 3) / 4; i++)
+        any |= words[i];
+    return any != 0;
+}
+
+/* Reports the race that a vector check has found in some lane. */
+static void find_race(struct emu_wave *w, const struct emu_op *op, const uint64_t *address,
+                      uint32_t offset, unsigned bytes, bool write)
+{
+    for (uint32_t left = emu_exec(w); left && w->state == EMU_RUNNING; left &= left - 1) {
+        int lane = __builtin_ctz(left);
+        emu_lds_check(w, op, lane, (uint32_t)address[lane] + offset, bytes, write);
+    }
+}
+
+/* Poison of what a load reads: bytes never written. Of lane bits, as in emu_block. */
+static void find_poison(struct emu_wave *w, const uint64_t *address, uint32_t offset,
+                        unsigned bytes, uint64_t *poison)
+{
+    unsigned low = bytes < 2 ? bytes : 2, step = bytes < 4 ? bytes : 4;
+    for (uint32_t left = emu_exec(w); left; left &= left - 1) {
+        int lane = __builtin_ctz(left);
+        const uint16_t *tag = w->group->lds_write + (uint32_t)address[lane] + offset;
+        for (unsigned b = 0; b < bytes; b++) {
+            /* A narrow load extends: it writes both halves from what it read. */
+            uint64_t halves = step < 4 ? UINT64_C(1) << 32 | 1
+                              : b % 4 < low ? 1
+                                            : UINT64_C(1) << 32;
+            if (!tag[b])
+                poison[b / 4] |= halves << lane;
+        }
+    }
+}
+
+/* One offset of a load into registers from `at`: data, marks, and the poison of the data. */
+EMU_ALWAYS_INLINE void lds_read(struct emu_wave *w, const struct emu_op *op, const uint64_t *address,
                             uint32_t offset, unsigned bytes, unsigned flags, uint32_t at,
                             uint64_t *poison)
 {
     struct emu_group *g = w->group;
     uint32_t *v = w->space[EMU_VGPR] + at;
-    bool strict = g->strict, race = g->race;
-    unsigned step = bytes < 4 ? bytes : 4;
+    uint16_t tag = emu_tag(w);
+    tags mine = {0}, unset = {0}, race = {0};
+    bool strict = g->strict, marks = g->race;
+    mine += tag;
     for (uint32_t left = emu_exec(w); left; left &= left - 1) {
         int lane = __builtin_ctz(left);
         uint32_t from = (uint32_t)address[lane] + offset;
         emu_lane_load(v + lane, g->lds + from, bytes, flags);
-        if (strict)
-            for (unsigned b = 0; b < bytes; b += 4)
-                poison[b / 4] |= lds_poison(g->lds_poison + from + b, step, lane);
-        if (race)
-            emu_lds_mark(w, op, lane, from, bytes, false);
+        if (!strict)
+            continue;
+        tags written = load_tags(g->lds_write + from, bytes);
+        unset |= (tags)(written == 0);
+        if (!marks)
+            continue;
+        race |= conflicts(written, mine);
+        tags others = conflicts(load_tags(g->lds_read + from, bytes), mine);
+        store_tags(g->lds_read + from, mine | (others & EMU_TAG_MANY), bytes);
     }
+    if (any_tag(race, bytes))
+        find_race(w, op, address, offset, bytes, false);
+    if (any_tag(unset, bytes))
+        find_poison(w, address, offset, bytes, poison);
 }
 
-static inline void lds_write(struct emu_wave *w, const struct emu_op *op, const uint64_t *address,
+EMU_ALWAYS_INLINE void lds_write(struct emu_wave *w, const struct emu_op *op, const uint64_t *address,
                              uint32_t offset, unsigned bytes, unsigned flags, uint32_t at)
 {
     struct emu_group *g = w->group;
     const uint32_t *v = w->space[EMU_VGPR] + at;
-    bool strict = g->strict, race = g->race;
+    uint16_t tag = emu_tag(w);
+    tags mine = {0}, race = {0};
+    bool strict = g->strict, marks = g->race;
+    mine += tag;
+    for (uint32_t left = marks ? emu_exec(w) : 0; left; left &= left - 1) {
+        uint32_t to = (uint32_t)address[__builtin_ctz(left)] + offset;
+        race |= conflicts(load_tags(g->lds_write + to, bytes), mine);
+        race |= conflicts(load_tags(g->lds_read + to, bytes), mine);
+    }
+    if (any_tag(race, bytes))
+        find_race(w, op, address, offset, bytes, true);
     for (uint32_t left = emu_exec(w); left; left &= left - 1) {
         int lane = __builtin_ctz(left);
         uint32_t to = (uint32_t)address[lane] + offset;
         emu_lane_store(g->lds + to, v + lane, bytes, flags);
-        if (strict)
-            memset(g->lds_poison + to, 0, bytes);
-        if (race)
-            emu_lds_mark(w, op, lane, to, bytes, true);
+        if (!strict)
+            continue;
+        store_tags(g->lds_write + to, mine, bytes);
+        for (unsigned b = 0; b < bytes; b += 4)
+            g->lds_writer[(to + b) / 4] = op->pc;
     }
 }
 
