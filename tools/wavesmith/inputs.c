@@ -7,6 +7,7 @@
 /* What a row's dominant key gains, in units of the score before score_scale. The last key gains
  * more than a lazy rescale tolerates (8 in log2). */
 enum boundary { BOUNDARY_FIRST, BOUNDARY_LAST, BOUNDARY_DIAGONAL, BOUNDARY_EDGE, BOUNDARY_COUNT };
+enum { HEAD_DIM_WORDS = 1024 / 64 }; /* bits for the longest row that --shape takes */
 static const double gains[BOUNDARY_COUNT] = {6, 10, 8, 5};
 static const double base_drop = 8;
 
@@ -51,26 +52,37 @@ static enum ws_status allocate(struct ws_values *values, const struct ws_problem
                                   count, ws_tensor_name(tensor));
 }
 
-/* row += amplitude * code, where a code is a vector of +1 and -1 that its number determines: two
- * rows that share a code gain amplitude^2 * length in their product, others next to nothing. */
-static void add_code(float *row, int64_t length, double amplitude, uint64_t seed, int64_t number)
+/* row += amplitude * code, where a code is a vector of +1 and -1: two rows that share one gain
+ * amplitude^2 * length in their product. */
+static void add_code(float *row, int64_t length, double amplitude, const uint64_t *bits)
 {
-    struct ws_random random;
-    ws_random_seed(&random, seed ^ ((uint64_t)number + 1) * UINT64_C(0x9e3779b97f4a7c15));
-    uint64_t bits = 0;
-    for (int64_t d = 0; d < length; ++d) {
-        if (d % 64 == 0)
-            bits = ws_random_bits(&random);
-        row[d] += (float)(bits >> d % 64 & 1 ? amplitude : -amplitude);
-    }
+    for (int64_t d = 0; d < length; ++d)
+        row[d] += (float)(bits[d / 64] >> d % 64 & 1 ? amplitude : -amplitude);
 }
 
-/* Codes of the diagonal are numbered by query, from 0; the others stand below. */
-static int64_t code_of(enum boundary boundary)
+/* Walsh functions: the base's and the boundaries' codes gain nothing from each other. */
+static void add_walsh(float *row, int64_t length, double amplitude, int index)
 {
-    return -2 - (int64_t)boundary;
+    static const uint64_t functions[] = {UINT64_MAX, 0xaaaaaaaaaaaaaaaa, 0xcccccccccccccccc,
+                                         0xf0f0f0f0f0f0f0f0, 0xff00ff00ff00ff00};
+    uint64_t bits[HEAD_DIM_WORDS];
+    for (int i = 0; i < HEAD_DIM_WORDS; ++i)
+        bits[i] = functions[index];
+    add_code(row, length, amplitude, bits);
 }
-static const int64_t base_code = -100;
+
+/* A random code for each query's diagonal: any two gain little from each other. */
+static void add_diagonal(float *row, int64_t length, double amplitude, uint64_t seed, int64_t query)
+{
+    struct ws_random random;
+    uint64_t bits[HEAD_DIM_WORDS];
+    ws_random_seed(&random, seed ^ ((uint64_t)query + 1) * UINT64_C(0x9e3779b97f4a7c15));
+    for (int i = 0; i < HEAD_DIM_WORDS; ++i)
+        bits[i] = ws_random_bits(&random);
+    add_code(row, length, amplitude, bits);
+}
+
+enum { WALSH_BASE = BOUNDARY_COUNT }; /* the boundaries' are numbered as they are */
 
 static double amplitude_of(const struct ws_problem *problem, double gain)
 {
@@ -81,9 +93,12 @@ static void mark_query(const struct ws_problem *problem, float *row, int64_t que
 {
     enum boundary boundary = (enum boundary)(query % BOUNDARY_COUNT);
     int64_t length = problem->size.head_dim_qk;
-    add_code(row, length, amplitude_of(problem, base_drop), problem->seed, base_code);
-    add_code(row, length, amplitude_of(problem, gains[boundary]), problem->seed,
-             boundary == BOUNDARY_DIAGONAL ? query : code_of(boundary));
+    double amplitude = amplitude_of(problem, gains[boundary]);
+    add_walsh(row, length, amplitude_of(problem, base_drop), WALSH_BASE);
+    if (boundary == BOUNDARY_DIAGONAL)
+        add_diagonal(row, length, amplitude, problem->seed, query);
+    else
+        add_walsh(row, length, amplitude, (int)boundary);
 }
 
 static void mark_key(const struct ws_problem *problem, float *row, int64_t key)
@@ -92,20 +107,19 @@ static void mark_key(const struct ws_problem *problem, float *row, int64_t key)
     int64_t keys = problem->size.seqlen_k;
     int64_t shift = problem->align == WS_ALIGN_BOTTOM_RIGHT ? keys - problem->size.seqlen_q : 0;
     int64_t diagonal = key - shift; /* the query that sees this key as its last */
-    bool is_boundary[BOUNDARY_COUNT] = {
+    const bool is_boundary[BOUNDARY_COUNT] = {
         [BOUNDARY_FIRST] = key == 0,
         [BOUNDARY_LAST] = key == keys - 1,
         [BOUNDARY_EDGE] = key % 16 == 0 || key % 16 == 15,
     };
-    add_code(row, length, -amplitude_of(problem, base_drop), problem->seed, base_code);
+    add_walsh(row, length, -amplitude_of(problem, base_drop), WALSH_BASE);
     for (int i = 0; i < BOUNDARY_COUNT; ++i)
         if (is_boundary[i])
-            add_code(row, length, amplitude_of(problem, gains[i]), problem->seed,
-                     code_of((enum boundary)i));
+            add_walsh(row, length, amplitude_of(problem, gains[i]), i);
     for (int64_t query = diagonal - 1; query <= diagonal; ++query)
         if (query >= 0)
-            add_code(row, length, amplitude_of(problem, gains[BOUNDARY_DIAGONAL]), problem->seed,
-                     query);
+            add_diagonal(row, length, amplitude_of(problem, gains[BOUNDARY_DIAGONAL]),
+                         problem->seed, query);
 }
 
 static void draw(struct ws_values *values, const struct ws_problem *problem,
@@ -113,15 +127,17 @@ static void draw(struct ws_values *values, const struct ws_problem *problem,
 {
     struct ws_random random;
     ws_random_seed(&random, problem->seed * 4 + (uint64_t)tensor);
-    float mean = kind == WS_INPUT_BOUNDARY && tensor == WS_V ? 1.0F : 0.0F;
+    bool boundary = kind == WS_INPUT_BOUNDARY;
+    float mean = boundary && tensor == WS_V ? 1.0F : 0.0F;
+    float deviation = boundary && tensor != WS_V ? 0.25F : 1.0F;
     int64_t tokens = values->extent[WS_TOKEN];
     for (int64_t r = 0; r < values_rows(values); ++r) {
         float *row = values->data + r * values->length;
         for (int64_t d = 0; d < values->length; ++d)
-            row[d] = mean + (float)ws_random_normal(&random);
-        if (kind == WS_INPUT_BOUNDARY && tensor == WS_Q)
+            row[d] = mean + deviation * (float)ws_random_normal(&random);
+        if (boundary && tensor == WS_Q)
             mark_query(problem, row, r % tokens);
-        if (kind == WS_INPUT_BOUNDARY && tensor == WS_K)
+        if (boundary && tensor == WS_K)
             mark_key(problem, row, r % tokens);
         for (int64_t d = 0; d < values->length; ++d)
             row[d] = ws_dtype_round(problem->dtype, row[d]);

@@ -54,7 +54,9 @@ enum ws_status ws_write_file(const char *path, const void *bytes, size_t size,
                              struct ws_error *error)
 {
     struct stat existing;
-    if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode) && !S_ISDIR(existing.st_mode))
+    if (stat(path, &existing) == 0 && S_ISDIR(existing.st_mode))
+        return io_error(error, "write", path, EISDIR);
+    if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode))
         return write_directly(path, bytes, size, error);
     char temporary[PATH_MAX];
     int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);

@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# cli_errors.sh WAVESMITH FOLDER: every bad input and broken environment ends in one message that
+# says what was wrong and what would be right, in exit code 2 or 3, and in no half-written file.
+# FOLDER holds loops.hsaco (gfx1151) and other.hsaco (gfx942) and takes the test's files.
+set -u
+wavesmith=$1
+cd "$2" || exit 1
+rm -rf cli_errors && mkdir cli_errors && cd cli_errors || exit 1
+failures=0
+good='version: 1
+kernel: fmha_fwd
+arch: gfx1151
+dtype: f16
+head_dim: 64'
+printf '%s\n' "$good" >good.yaml
+
+fail() {
+    echo "FAILED: $1" >&2
+    failures=$((failures + 1))
+}
+
+# expect CODE 'regular expression' COMMAND...: the exit code, the message, and one message only.
+expect() {
+    local code=$1 pattern=$2
+    shift 2
+    "$@" >stdout.txt 2>stderr.txt </dev/null
+    local got=$?
+    [ "$got" -eq "$code" ] || fail "exit code $got instead of $code: $*: $(cat stderr.txt)"
+    grep -Eiq -- "$pattern" stderr.txt || fail "'$*' does not say '$pattern': $(cat stderr.txt)"
+    [ "$(grep -c 'error:' stderr.txt)" -eq 1 ] || fail "not one message: $*: $(cat stderr.txt)"
+}
+
+# config CODE 'regular expression' 'YAML': the same for `emit` of a config.
+config() {
+    printf '%s\n' "$3" >bad.yaml
+    expect "$1" "$2" "$wavesmith" emit bad.yaml
+}
+
+# Usage
+expect 2 'did you mean .verify' "$wavesmith" verfy good.yaml
+expect 2 'did you mean --shape' "$wavesmith" verify good.yaml --shap B=1
+expect 2 'needs a value' "$wavesmith" verify good.yaml --shape
+expect 2 'takes no value' "$wavesmith" verify good.yaml --json=yes
+expect 2 'whole number' "$wavesmith" verify good.yaml --seed x
+expect 2 'given twice' "$wavesmith" verify good.yaml --seed 1 --seed 2
+expect 2 'needs a CONFIG' "$wavesmith" emit
+expect 2 'too much' "$wavesmith" emit good.yaml good.yaml
+expect 2 'top_left, bottom_right or none' "$wavesmith" verify good.yaml --causal left
+expect 2 'hip or emu' "$wavesmith" verify good.yaml --device cuda
+expect 2 'llvm, comgr or auto' "$wavesmith" compile good.yaml --backend gcc
+expect 2 'exclude' "$wavesmith" emit good.yaml --ir --asm
+expect 2 'fixes head_dim' "$wavesmith" emit good.yaml --shape D=128
+expect 2 'whole number from 1' "$wavesmith" verify good.yaml --shape B=0
+expect 2 'no multiple of Hk' "$wavesmith" verify good.yaml --shape Hq=3,Hk=2 --device emu
+expect 2 'overlap' "$wavesmith" verify good.yaml --stride q:token=8 --device emu
+expect 2 'no offset can be far' "$wavesmith" verify good.yaml --shape B=1 --far q:batch --device emu
+expect 2 'leave them out' "$wavesmith" verify good.yaml --random 3 --shape Sq=7
+expect 2 'from 1 to 1' "$wavesmith" emit good.yaml --point 2
+
+# Configs
+config 2 'v_mode' "$good
+levers: {v_mod: rows}"
+config 2 'bad.yaml:6:[0-9]+.*it takes: 1, 2, 4' "$good
+levers: {bm_tiles: wide}"
+config 2 'bad.yaml:5:[0-9]+' "${good/head_dim: 64/head_dim: {x: 1\}}"
+config 2 'empty' ''
+config 2 'bad.yaml:6:1.*(duplicate|twice|again)' "$good
+dtype: f16"
+config 2 'bad.yaml:1:4.*anchors' 'a: &a [x, x, x, x, x, x, x, x, x]
+b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]
+c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b]
+d: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c]
+e: &e [*d, *d, *d, *d, *d, *d, *d, *d, *d]
+f: &f [*e, *e, *e, *e, *e, *e, *e, *e, *e]
+g: &g [*f, *f, *f, *f, *f, *f, *f, *f, *f]
+version: 1'
+config 2 'head_dim.*65|65.*multiple' "${good/head_dim: 64/head_dim: 65}"
+config 2 'bm_tiles 4' "${good/head_dim: 64/head_dim: 128}
+levers: {bm_tiles: 4, block_n: 64}"
+config 2 'gfx1151' "${good/gfx1151/gfx1115}"
+config 2 'points' "$good
+levers: {v_mode: [gather, rows]}"
+expect 2 'v_mode' "$wavesmith" emit good.yaml --set v_mod=rows
+expect 2 'gather' "$wavesmith" emit good.yaml --set v_mode=rowz
+expect 2 'missing.yaml.*no such file' "$wavesmith" emit missing.yaml
+expect 2 'directory' "$wavesmith" emit .
+
+# Code objects
+size=$(wc -c <../loops.hsaco)
+for part in 0 3 40 64 100 $((size / 4)) $((size / 2)) $((size - 900)) $((size - 1)); do
+    head -c "$part" ../loops.hsaco >truncated.hsaco
+    expect 2 'truncated.hsaco' "$wavesmith" inspect truncated.hsaco
+done
+cp /bin/true foreign.hsaco
+expect 2 'AMDGPU' "$wavesmith" inspect foreign.hsaco
+expect 2 'gfx942' "$wavesmith" inspect ../other.hsaco --arch gfx1151
+expect 2 'head-dim' "$wavesmith" inspect ../loops.hsaco --head-dim x
+expect 2 'no such file' "$wavesmith" inspect missing.hsaco
+
+# Output: nothing half-written, nothing left behind, and what was there stays
+expect 2 'no space left' "$wavesmith" emit good.yaml -o /dev/full
+[ -c /dev/full ] || fail '/dev/full was replaced'
+expect 2 'no such file or directory' "$wavesmith" compile good.yaml -o missing/k.hsaco
+expect 2 'directory' "$wavesmith" compile good.yaml -o .
+mkdir small
+echo before >small/k.hsaco
+limited() {
+    (
+        trap '' XFSZ # so that the write fails with EFBIG, as a full disk does with ENOSPC
+        ulimit -f 4
+        exec "$@"
+    )
+}
+expect 2 'cannot write .small/k.hsaco.*too large' limited "$wavesmith" emit good.yaml \
+    -o small/k.hsaco
+[ "$(cat small/k.hsaco)" = before ] || fail 'a failed write changed the file'
+[ "$(ls small)" = k.hsaco ] || fail "a failed write left files: $(ls small)"
+"$wavesmith" emit good.yaml >/dev/full 2>stderr.txt && fail 'a full stdout went unnoticed'
+grep -q 'no space left' -i stderr.txt || fail "full stdout: $(cat stderr.txt)"
+"$wavesmith" compile good.yaml -o small/k.hsaco >/dev/null || fail 'compile'
+[ "$(ls small)" = k.hsaco ] || fail "compile left files: $(ls small)"
+[ "$(stat -c %a small/k.hsaco)" = "$(printf '%o' $((0666 & ~0$(umask))))" ] || fail 'file mode'
+
+# No GPU: words, and the driver's own code
+if [ ! -e /dev/kfd ]; then
+    expect 3 'no AMD GPU|no HIP driver|libamdhip64' "$wavesmith" verify good.yaml --device hip
+fi
+expect 3 'libwavesmith_emu|no_such_library' env WS_EMU_LIBRARY=/no_such_library.so \
+    "$wavesmith" verify good.yaml --device emu
+
+# Help and lists work
+for command in targets levers emit compile inspect verify bench run; do
+    "$wavesmith" $command --help >stdout.txt || fail "$command --help"
+    grep -q -- --help stdout.txt || fail "$command --help says nothing"
+done
+"$wavesmith" --version | grep -q '^wavesmith [0-9]' || fail version
+"$wavesmith" targets | grep -q gfx1151 || fail targets
+"$wavesmith" levers | grep -q v_mode || fail levers
+
+[ "$failures" -eq 0 ]

@@ -1,0 +1,133 @@
+/* The instruction reader on kernels whose loops are known (loops.s). */
+#include <math.h>
+
+#include "tests/tools/support.h"
+#include "tools/wavesmith/isa/isa.h"
+#include "tools/wavesmith/output.h"
+
+struct opened {
+    uint8_t *image;
+    size_t size;
+    struct ws_object object;
+};
+
+static int open_object(void **state)
+{
+    static struct opened opened;
+    struct ws_error error;
+    assert_ok(ws_read_file(LOOPS_HSACO, &opened.image, &opened.size, &error), &error);
+    assert_ok(ws_object_read(&opened.object, opened.image, opened.size, &error), &error);
+    *state = &opened;
+    return 0;
+}
+
+static int close_object(void **state)
+{
+    struct opened *opened = *state;
+    ws_object_free(&opened->object);
+    free(opened->image);
+    return 0;
+}
+
+static void read_kernel(struct ws_isa *isa, const struct opened *opened, const char *name)
+{
+    struct ws_error error;
+    const struct ws_object_kernel *kernel = ws_object_find(&opened->object, name);
+    assert_non_null(kernel);
+    *isa = (struct ws_isa){0};
+    assert_ok(ws_isa_read(isa, opened->image, &opened->object, kernel, &error), &error);
+}
+
+static void cold_blocks_are_apart(void **state)
+{
+    struct ws_isa isa;
+    read_kernel(&isa, *state, "cold");
+    assert_int_equal(isa.all.total, 20);
+    assert_int_equal(isa.loop_count, 1);
+    const struct ws_isa_loop *loop = &isa.loops[0];
+    assert_true(loop->innermost);
+    assert_int_equal(loop->offset, 4);
+    assert_int_equal(loop->hot.total, 15);
+    assert_int_equal(loop->cold.total, 3);
+    assert_int_equal(loop->hot.by_class[WS_ISA_MMA], 1);
+    assert_int_equal(loop->cold.by_class[WS_ISA_MMA], 1);
+    /* What execz skips is hot. */
+    assert_int_equal(loop->hot.by_class[WS_ISA_TRANS], 1);
+    assert_int_equal(loop->hot.by_class[WS_ISA_VMEM], 1);
+    assert_true(loop->mma_flops == 2 * 16 * 16 * 16);
+    assert_true(fabs(loop->a_serial - 32.0 / (32 + 14)) < 1e-12);
+    ws_isa_free(&isa);
+}
+
+static void loads_have_distances(void **state)
+{
+    struct ws_isa isa;
+    read_kernel(&isa, *state, "cold");
+    const struct ws_isa_loop *loop = &isa.loops[0];
+    assert_int_equal(loop->waits_to_zero, 2);
+    assert_int_equal(loop->lds.loads, 1);
+    assert_true(loop->lds.median == 1);
+    assert_int_equal(loop->global.loads, 1);
+    assert_true(loop->global.median == 2);
+    ws_isa_free(&isa);
+}
+
+static void the_loop_with_most_products_is_first(void **state)
+{
+    struct ws_isa isa;
+    read_kernel(&isa, *state, "nested");
+    assert_int_equal(isa.loop_count, 3);
+    assert_int_equal(isa.loops[0].hot.by_class[WS_ISA_MMA], 2);
+    assert_int_equal(isa.loops[0].hot.total, 7);
+    assert_int_equal(isa.loops[0].hot.by_class[WS_ISA_VOPD], 1);
+    assert_int_equal(isa.loops[1].hot.total, 3);
+    assert_true(isa.loops[0].innermost && isa.loops[1].innermost);
+    assert_false(isa.loops[2].innermost);
+    ws_isa_free(&isa);
+}
+
+static void a_kernel_without_loops(void **state)
+{
+    struct ws_isa isa;
+    read_kernel(&isa, *state, "straight");
+    assert_int_equal(isa.loop_count, 0);
+    assert_int_equal(isa.block_count, 1);
+    ws_isa_free(&isa);
+}
+
+static enum ws_status read_code(const uint32_t *code, size_t words, struct ws_error *error)
+{
+    struct ws_isa isa = {0};
+    enum ws_status status = ws_isa_decode(&isa, "gfx1151", (const uint8_t *)code, 4 * words, error);
+    if (status == WS_OK)
+        status = ws_isa_find_blocks(&isa, error);
+    ws_isa_free(&isa);
+    return status;
+}
+
+static void bad_code_is_refused(void **state)
+{
+    (void)state;
+    struct ws_error error;
+    const uint32_t unknown[] = {0xbf800000, 0xffffffff};
+    assert_int_equal(read_code(unknown, 2, &error), WS_ERROR_OBJECT);
+    assert_says(&error, "0x4");
+    const uint32_t inside[] = {0xbfa00001, 0xbe8000ff, 0x12345678}; /* s_branch into a literal */
+    assert_int_equal(read_code(inside, 3, &error), WS_ERROR_OBJECT);
+    assert_says(&error, "no instruction begins");
+    const uint32_t outside[] = {0xbfa07fff, 0xbfb00000};
+    assert_int_equal(read_code(outside, 2, &error), WS_ERROR_OBJECT);
+    assert_int_equal(read_code(outside, 0, &error), WS_ERROR_OBJECT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cold_blocks_are_apart),
+        cmocka_unit_test(loads_have_distances),
+        cmocka_unit_test(the_loop_with_most_products_is_first),
+        cmocka_unit_test(a_kernel_without_loops),
+        cmocka_unit_test(bad_code_is_refused),
+    };
+    return cmocka_run_group_tests(tests, open_object, close_object);
+}
