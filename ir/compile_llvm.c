@@ -14,7 +14,7 @@
 #include "ir/compile_module.h"
 #include "ir/target.h"
 
-const char ws_llvm_default_passes[] = "default<O3>";
+const char ws_llvm_default_passes[] = "early-cse,instcombine";
 
 /* What a compile owns; any member may be NULL. */
 struct llvm_compile {
