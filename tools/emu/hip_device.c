@@ -1,4 +1,5 @@
 /* HIP's device queries. */
+#include "tools/emu/hip.h"
 #include "tools/emu/hip_state.h"
 
 #include <string.h>
@@ -9,19 +10,6 @@ enum {
     MAX_BLOCK = 1024,
 };
 #define DEVICE_MEMORY (UINT64_C(1) << 40)
-
-WS_EMU_API int hipInit(unsigned flags);
-WS_EMU_API int hipGetDeviceCount(int *count);
-WS_EMU_API int hipSetDevice(int device);
-WS_EMU_API int hipGetDevice(int *device);
-WS_EMU_API int hipDeviceGet(int *device, int ordinal);
-WS_EMU_API int hipDeviceGetName(char *name, int size, int device);
-WS_EMU_API int hipDeviceGetAttribute(int *value, int attribute, int device);
-WS_EMU_API int hipGetDevicePropertiesR0600(void *properties, int device);
-WS_EMU_API int hipGetDeviceProperties(void *properties, int device);
-WS_EMU_API int hipRuntimeGetVersion(int *version);
-WS_EMU_API int hipDriverGetVersion(int *version);
-WS_EMU_API int hipDeviceSynchronize(void);
 
 int hipInit(unsigned flags)
 {

@@ -1,13 +1,9 @@
 /* hipModuleLaunchKernel: checks, the kernel argument segment, and the run. */
+#include "tools/emu/hip.h"
 #include "tools/emu/hip_state.h"
 
 #include <stdio.h>
 #include <string.h>
-
-WS_EMU_API int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y,
-                                     unsigned grid_z, unsigned block_x, unsigned block_y,
-                                     unsigned block_z, unsigned dynamic_lds, void *stream,
-                                     void **parameters, void **extra);
 
 enum { KERNARG_BYTES = 1 << 16, WAVE32 = 1 << 10, ABI_V5 = 3 };
 

@@ -1,29 +1,11 @@
 /* HIP's memory calls. Device addresses are host addresses, so that a copy of any kind is a memcpy;
  * what of it is device memory is checked. */
+#include "tools/emu/hip.h"
 #include "tools/emu/hip_state.h"
 
 #include <string.h>
 
 enum { HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, BY_ADDRESS };
-
-WS_EMU_API int hipMalloc(void **address, size_t size);
-WS_EMU_API int hipFree(void *address);
-WS_EMU_API int hipMemcpy(void *to, const void *from, size_t size, int kind);
-WS_EMU_API int hipMemcpyAsync(void *to, const void *from, size_t size, int kind, void *stream);
-WS_EMU_API int hipMemcpyHtoD(void *to, void *from, size_t size);
-WS_EMU_API int hipMemcpyDtoH(void *to, void *from, size_t size);
-WS_EMU_API int hipMemcpyDtoD(void *to, void *from, size_t size);
-WS_EMU_API int hipMemcpyHtoDAsync(void *to, void *from, size_t size, void *stream);
-WS_EMU_API int hipMemcpyDtoHAsync(void *to, void *from, size_t size, void *stream);
-WS_EMU_API int hipMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                           size_t width, size_t height, int kind);
-WS_EMU_API int hipMemset(void *to, int value, size_t size);
-WS_EMU_API int hipMemsetAsync(void *to, int value, size_t size, void *stream);
-WS_EMU_API int hipMemsetD8(void *to, unsigned char value, size_t count);
-WS_EMU_API int hipMemsetD16(void *to, unsigned short value, size_t count);
-WS_EMU_API int hipMemsetD32(void *to, int value, size_t count);
-WS_EMU_API int hipMemsetD32Async(void *to, int value, size_t count, void *stream);
-WS_EMU_API int hipMemGetInfo(size_t *unused, size_t *total);
 
 int hipMalloc(void **address, size_t size)
 {

@@ -1,4 +1,5 @@
 /* HIP's modules and launches. */
+#include "tools/emu/hip.h"
 #include "tools/emu/hip_state.h"
 
 #include <elf.h>
@@ -7,17 +8,6 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-WS_EMU_API int hipModuleLoad(void **module, const char *path);
-WS_EMU_API int hipModuleLoadData(void **module, const void *image);
-WS_EMU_API int hipModuleLoadDataEx(void **module, const void *image, unsigned options, int *names,
-                                   void **values);
-WS_EMU_API int hipModuleUnload(void *module);
-WS_EMU_API int hipModuleGetFunction(void **function, void *module, const char *name);
-WS_EMU_API int hipFuncGetAttribute(int *value, int attribute, const void *function);
-WS_EMU_API int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function,
-                                                                  int block_size,
-                                                                  size_t dynamic_lds);
 
 static enum emu_hip_code load(void **handle, const void *image, size_t size)
 {

@@ -1,4 +1,5 @@
 #include "tools/emu/hip_state.h"
+#include "tools/emu/hip.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,11 +7,6 @@
 struct emu_driver emu_driver = {.lock = PTHREAD_MUTEX_INITIALIZER, .config = {.strict = true}};
 _Thread_local int emu_device;
 static _Thread_local enum emu_hip_code last_error;
-
-WS_EMU_API int hipGetLastError(void);
-WS_EMU_API int hipPeekAtLastError(void);
-WS_EMU_API const char *hipGetErrorName(int code);
-WS_EMU_API const char *hipGetErrorString(int code);
 
 void emu_lock(void)
 {

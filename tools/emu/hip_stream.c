@@ -1,23 +1,10 @@
 /* HIP's streams and events. Work runs when it is submitted, so a stream is a name and an event a
  * time. */
+#include "tools/emu/hip.h"
 #include "tools/emu/hip_state.h"
 
 #include <stdlib.h>
 #include <time.h>
-
-WS_EMU_API int hipStreamCreate(void **stream);
-WS_EMU_API int hipStreamCreateWithFlags(void **stream, unsigned flags);
-WS_EMU_API int hipStreamDestroy(void *stream);
-WS_EMU_API int hipStreamSynchronize(void *stream);
-WS_EMU_API int hipStreamQuery(void *stream);
-WS_EMU_API int hipStreamWaitEvent(void *stream, void *event, unsigned flags);
-WS_EMU_API int hipEventCreate(void **event);
-WS_EMU_API int hipEventCreateWithFlags(void **event, unsigned flags);
-WS_EMU_API int hipEventDestroy(void *event);
-WS_EMU_API int hipEventRecord(void *event, void *stream);
-WS_EMU_API int hipEventSynchronize(void *event);
-WS_EMU_API int hipEventQuery(void *event);
-WS_EMU_API int hipEventElapsedTime(float *milliseconds, void *start, void *stop);
 
 struct event {
     bool recorded;
