@@ -7,13 +7,17 @@
 #include "tools/emu/alu.h"
 #include "tools/emu/wmma_layout.h"
 
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
 enum { K = EMU_WMMA_SIZE, ROWS = EMU_WMMA_ROWS, HALF = EMU_LANES / 2 };
 
 /* Eight columns of a row: what the compilers keep in registers over the sums. */
 typedef float emu_columns __attribute__((vector_size(32), aligned(4), may_alias));
 enum { COLUMNS = 8, TILE = 4 };
 
-static inline emu_columns *columns(float *first)
+static inline emu_columns *eight(float *first)
 {
     return (emu_columns *)first;
 }
@@ -107,13 +111,38 @@ static uint64_t result_poison(const struct emu_wave *w, const struct emu_op *op,
 static void set_poison(struct emu_wave *w, const struct emu_op *op)
 {
     uint32_t rows = operand_poison(w, &op->src[0]), columns = operand_poison(w, &op->src[1]);
+    uint64_t *p = w->poison[EMU_VGPR] + op->dst[0].reg, any = rows | columns;
+    for (unsigned reg = 0; reg < ROWS; reg++)
+        any |= p[reg] | poison_of(w, &op->src[2], op->src[2].kind == EMU_VGPR ? reg : 0);
+    if (!any)
+        return;
     bool whole = op->dst[0].type == EMU_TYPE_f32 || op->dst[0].type == EMU_TYPE_i32;
     uint64_t kept = whole ? 0 : op->src[2].sel ? UINT32_MAX : ~(uint64_t)UINT32_MAX;
-    uint64_t result[ROWS], *p = w->poison[EMU_VGPR] + op->dst[0].reg;
+    uint64_t result[ROWS];
     for (unsigned reg = 0; reg < ROWS; reg++)
         result[reg] = result_poison(w, op, reg, rows, columns);
     for (unsigned reg = 0; reg < ROWS; reg++)
         p[reg] = (p[reg] & kept) | result[reg];
+}
+
+/* f16 to f32, of HALF values. */
+static void convert_f16(float *to, const uint16_t *from)
+{
+#ifdef __F16C__
+    for (unsigned i = 0; i < HALF; i += 8) {
+        __m128i halves = _mm_loadu_si128((const __m128i *)(const void *)(from + i));
+        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(halves));
+    }
+#else
+    EACH_COLUMN
+    to[i] = emu_from_f16(from[i]);
+#endif
+}
+
+static void convert_bf16(float *to, const uint16_t *from)
+{
+    EACH_COLUMN
+    to[i] = emu_from_bf16(from[i]);
 }
 
 /* Element k of A or B in each of 16 lanes. neg: bit 0 negates the low halves, bit 1 the high ones.
@@ -122,13 +151,16 @@ static void set_poison(struct emu_wave *w, const struct emu_op *op)
     static void unpack_##t(float m[K][HALF], const uint32_t *v, unsigned neg)                      \
     {                                                                                              \
         uint32_t flip = (neg & 1 ? 0x8000u : 0) | (neg & 2 ? 0x80000000u : 0);                     \
-        for (unsigned reg = 0; reg < K / 2; reg++)                                                 \
+        for (unsigned reg = 0; reg < K / 2; reg++, v += EMU_LANES) {                               \
+            uint16_t low[HALF], high[HALF];                                                        \
             EACH_COLUMN                                                                            \
             {                                                                                      \
-                uint32_t pair = v[reg * EMU_LANES + i] ^ flip;                                     \
-                m[2 * reg][i] = emu_from_##t(pair & 0xffff);                                       \
-                m[2 * reg + 1][i] = emu_from_##t(pair >> 16);                                      \
+                low[i] = (uint16_t)(v[i] ^ flip);                                                  \
+                high[i] = (uint16_t)((v[i] ^ flip) >> 16);                                         \
             }                                                                                      \
+            convert_##t(m[2 * reg], low);                                                          \
+            convert_##t(m[2 * reg + 1], high);                                                     \
+        }                                                                                          \
     }
 UNPACK(f16)
 UNPACK(bf16)
@@ -167,11 +199,11 @@ LOAD_C(bf16, HALF_BF16, c->sel)
     static void multiply_tile_##t(float d[TILE][EMU_LANES], float a[K][HALF], float b[K][HALF],    \
                                   unsigned reg, unsigned l)                                        \
     {                                                                                              \
-        emu_columns *d0 = columns(d[0] + l), *d1 = columns(d[1] + l);                              \
-        emu_columns *d2 = columns(d[2] + l), *d3 = columns(d[3] + l);                              \
+        emu_columns *d0 = eight(d[0] + l), *d1 = eight(d[1] + l);                                  \
+        emu_columns *d2 = eight(d[2] + l), *d3 = eight(d[3] + l);                                  \
         emu_columns sum0 = *d0, sum1 = *d1, sum2 = *d2, sum3 = *d3;                                \
         for (unsigned k = 0; k < K; k++) {                                                         \
-            emu_columns column = *columns(b[k] + emu_wmma_d_column(l));                            \
+            emu_columns column = *eight(b[k] + emu_wmma_d_column(l));                              \
             sum0 = add_##t(a[k][emu_wmma_d_row(l, reg)], column, sum0);                            \
             sum1 = add_##t(a[k][emu_wmma_d_row(l, reg + 1)], column, sum1);                        \
             sum2 = add_##t(a[k][emu_wmma_d_row(l, reg + 2)], column, sum2);                        \
