@@ -103,17 +103,17 @@ static inline float emu_fma_f16(float a, float b, float c)
     return emu_float(((error > 0) | (error < 0)) & even ? odd : bits);
 }
 
-/* f32 to f16, toward zero. */
+/* f32 to f16, toward zero: finite values stay finite. */
 static inline uint32_t emu_to_f16_rtz(float x)
 {
     uint32_t bits = emu_bits(x), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
-    uint32_t exponent = magnitude >> 23, mantissa = (magnitude & 0x7fffff) | 0x800000;
-    uint32_t shift = exponent < 96 ? 31 : exponent < 113 ? 126 - exponent : 0;
-    uint32_t small = exponent < 113 ? mantissa >> shift : 0;
-    uint32_t finite = magnitude < 0x38800000 ? small : (magnitude - 0x38000000) >> 13;
-    uint32_t nan = 0x7e00 | (magnitude >> 13 & 0x3ff);
-    uint32_t special = magnitude > 0x7f800000 ? nan : magnitude == 0x7f800000 ? 0x7c00 : 0x7bff;
-    return sign | (magnitude >= 0x47800000 ? special : finite);
+    /* 2^24 scales subnormal results to integers. */
+    uint32_t small =
+        (uint32_t)(int32_t)(emu_float(magnitude < 0x38800000 ? magnitude : 0) * 0x1p24f);
+    uint32_t normal = (magnitude - 0x38000000) >> 13;
+    uint32_t special = magnitude > 0x7f800000 ? 0x7e00 | (magnitude >> 13 & 0x3ff) : 0x7c00;
+    uint32_t finite = magnitude < 0x38800000 ? small : magnitude >= 0x47800000 ? 0x7bff : normal;
+    return sign | (magnitude >= 0x7f800000 ? special : finite);
 }
 
 static inline uint32_t emu_pack(uint32_t low, uint32_t high)
@@ -131,8 +131,10 @@ static inline int32_t emu_to_i32(float x)
 
 static inline uint32_t emu_to_u32(float x)
 {
-    float in = (x > 0.0f) & (x < 0x1p32f) ? x : 0.0f;
-    return x >= 0x1p32f ? UINT32_MAX : (uint32_t)in;
+    /* Through int32_t, which every level converts to in vectors. */
+    float inside = (x > 0.0f) & (x < 0x1p32f) ? x : 0.0f, high = inside >= 0x1p31f ? 0x1p31f : 0.0f;
+    uint32_t y = (uint32_t)(int32_t)(inside - high) + (high > 0.0f ? 0x80000000u : 0u);
+    return x >= 0x1p32f ? UINT32_MAX : y;
 }
 
 static inline int32_t emu_f64_to_i32(double x)
