@@ -5,16 +5,10 @@
 #include "ir/target.h"
 #include "ir/wave.h"
 
-static struct ws_value *load_query(struct ws_fwd *f, int row, int c)
+struct ws_value *ws_fwd_load_query(struct ws_fwd *f, int row, int c)
 {
     return ws_load(&f->b, &f->query_view, f->query_offset[row], NULL,
                    c * WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES, WS_FWD_ATOM / 2);
-}
-
-struct ws_value *ws_fwd_query(struct ws_fwd *f, int row, int c)
-{
-    bool is_resident = f->spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_REG;
-    return is_resident ? f->query[row][c] : load_query(f, row, c);
 }
 
 void ws_fwd_end_stretch(struct ws_fwd *f)
@@ -29,6 +23,7 @@ static void load_queries(struct ws_fwd *f)
     const double log2_e = 1.4426950408889634;
     const double move_log2 = 8; /* P stays below 2^8, far from the end of f16 */
     bool is_scaled = f->spec->lever[WS_LEVER_q_scale] == WS_Q_SCALE_PRE;
+    bool is_resident = f->spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_REG;
     struct ws_value *scale = ws_kernel_arg(b, WS_FWD_ARG_scale);
     struct ws_value *scale_log2 = ws_fmul(b, scale, ws_f32(b, log2_e));
     f->to_log2 = is_scaled ? NULL : scale_log2;
@@ -51,8 +46,8 @@ static void load_queries(struct ws_fwd *f)
     for (int q = 0; q < f->rows; q++) {
         /* Rows past the end read the last one; they are not stored. */
         f->query_offset[q] = ws_mul(b, ws_smin(b, ws_fwd_lane_row(f, q), last), stride);
-        for (int c = 0; c < f->chunks; c++) {
-            struct ws_value *x = load_query(f, q, c);
+        for (int c = 0; is_resident && c < f->chunks; c++) {
+            struct ws_value *x = ws_fwd_load_query(f, q, c);
             f->query[q][c] = is_scaled ? ws_packed_scale(b, f->atom->element, x, scale_log2) : x;
         }
     }
@@ -65,31 +60,21 @@ static void find_bounds(struct ws_fwd *f, struct ws_value **full, struct ws_valu
     struct ws_builder *b = &f->b;
     const uint32_t block = (uint32_t)(f->keys * WS_FWD_ATOM),
                    rows = (uint32_t)(f->rows * WS_FWD_ATOM);
-    bool is_causal = f->spec->mask == WS_MASK_CAUSAL;
-    struct ws_value *last = ws_sub(b, f->seqlen_k, ws_i32(b, 1));
     struct ws_value *visible = f->seqlen_k;
     *end = f->seqlen_k;
-    struct ws_value *diagonal = NULL; /* row i sees the keys up to i + diagonal */
-    if (is_causal) {
+    if (f->spec->mask == WS_MASK_CAUSAL) {
         bool is_bottom = f->spec->align == WS_ALIGN_BOTTOM_RIGHT;
         struct ws_value *seqlen_k = ws_kernel_arg(b, WS_FWD_ARG_seqlen_k);
-        diagonal = is_bottom ? ws_sub(b, seqlen_k, f->seqlen_q) : ws_i32(b, 0);
+        f->diagonal = is_bottom ? ws_sub(b, seqlen_k, f->seqlen_q) : ws_i32(b, 0);
         if (ws_is_mutant(f->mutant, mask_off_by_one))
-            diagonal = ws_add(b, diagonal, ws_i32(b, 1));
-        struct ws_value *first = ws_add(b, f->first_row, diagonal);
+            f->diagonal = ws_add(b, f->diagonal, ws_i32(b, 1));
+        struct ws_value *first = ws_add(b, f->first_row, f->diagonal);
         visible = ws_smin(b, visible, ws_add(b, first, ws_i32(b, 1)));
         struct ws_value *past = ws_smin(b, ws_add(b, f->first_row, ws_i32(b, rows)), f->seqlen_q);
         if (f->spec->lever[WS_LEVER_causal_early_exit])
-            *end = ws_smin(b, *end, ws_add(b, past, diagonal));
+            *end = ws_smin(b, *end, ws_add(b, past, f->diagonal));
     }
     *full = ws_and(b, ws_smax(b, visible, ws_i32(b, 0)), ws_i32(b, ~(block - 1)));
-    for (int q = 0; q < f->rows; q++) {
-        f->limit[q] = ws_is_mutant(f->mutant, tail_unmasked) ? ws_i32(b, INT32_MAX) : last;
-        if (is_causal) {
-            struct ws_value *row = ws_add(b, f->first_row, ws_fwd_lane_row(f, q));
-            f->limit[q] = ws_smin(b, f->limit[q], ws_add(b, row, diagonal));
-        }
-    }
 }
 
 int ws_fwd_carried_row(struct ws_fwd *f, int row, struct ws_value **carried[])
@@ -119,7 +104,7 @@ static void start_rows(struct ws_fwd *f)
                                         first_key, WS_FWD_ELEMENT_BYTES);
     struct ws_value *v = ws_fwd_address(f, WS_FWD_ARG_v, WS_FWD_ARG_v_batch_stride, f->head_k,
                                         first_key, WS_FWD_ELEMENT_BYTES);
-    f->key_offset = ws_mul(b, f->column, f->k_stride);
+    f->key_offset = ws_mul(b, ws_fwd_column(f), f->k_stride);
     ws_fwd_start_values(f);
     f->k_base = ws_view_base(b, ws_fwd_addressing(f), k);
     f->v_base = ws_view_base(b, ws_fwd_addressing(f), v);
@@ -132,6 +117,9 @@ static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
     struct ws_value *p[WS_FWD_ROWS_MAX];
     ws_fwd_score(f, block, scores);
     ws_fwd_rescale(f, scores);
+    /* Every row sees the keys of a full block, so every row has a maximum now. */
+    for (int q = 0; !block->last && q < f->rows; q++)
+        f->row[q].threshold = f->move;
     for (int k = 0; k < f->keys; k++) {
         ws_fwd_values values;
         ws_fwd_load_values(f, block, k, values);
@@ -163,7 +151,7 @@ static struct ws_value *next_base(struct ws_fwd *f, struct ws_value *base, enum 
 static int carried_opaquely(struct ws_fwd *f, struct ws_value **carried[])
 {
     int count = 0;
-    carried[count++] = &f->half;
+    carried[count++] = &f->lane;
     carried[count++] = &f->key_offset;
     for (int q = 0; q < f->rows; q++)
         carried[count++] = &f->query_offset[q];

@@ -65,11 +65,8 @@ struct ws_fwd {
     struct ws_value *to_log2;    /* scores times this are log2 units; NULL: they are already */
     struct ws_value *to_natural; /* m times this is natural log */
     struct ws_value *move;       /* how far above m a score may rise before m moves */
+    struct ws_value *diagonal;   /* row i sees the keys up to i + this; NULL: all of them */
     struct ws_value *k_stride, *v_stride; /* one key to the next, low 32 bits of the bytes */
-
-    /* Of each lane. */
-    struct ws_value *column;                 /* lane % 16: its query, or its row of an operand */
-    struct ws_value *limit[WS_FWD_ROWS_MAX]; /* the last visible key, perhaps negative */
 
     struct ws_view query_view;
     struct ws_value *query[WS_FWD_ROWS_MAX][WS_FWD_CHUNKS_MAX];
@@ -79,7 +76,7 @@ struct ws_fwd {
     struct ws_value *k_base, *v_base; /* of the current block */
 
     /* Of each lane, carried opaquely (ws_opaque). */
-    struct ws_value *half;                          /* lane / 16 */
+    struct ws_value *lane;
     struct ws_value *query_offset[WS_FWD_ROWS_MAX]; /* of its row of Q, in bytes */
     struct ws_value *key_offset;                    /* of its key of a full tile */
     struct ws_value *value_offset[WS_FWD_ATOM];     /* of its part of V, for each slot; see
@@ -108,6 +105,10 @@ struct ws_value *ws_fwd_address(struct ws_fwd *f, enum ws_fwd_arg pointer, enum 
 /* The argument in bytes of a token stride, 64-bit. */
 struct ws_value *ws_fwd_stride(struct ws_fwd *f, enum ws_fwd_arg stride, int element_bytes);
 
+/* The lane's query in a row tile, its row of an operand: lane % 16. And which half it is in. */
+struct ws_value *ws_fwd_column(struct ws_fwd *f);
+struct ws_value *ws_fwd_half(struct ws_fwd *f);
+
 /* Query row of the lane in row tile `row`, counted from the wave's first. */
 struct ws_value *ws_fwd_lane_row(struct ws_fwd *f, int row);
 
@@ -124,8 +125,8 @@ int ws_fwd_run_alignment(const struct ws_fwd *f, int bytes);
 /* Pointers to what the loops carry of one row tile. Returns how many there are. */
 int ws_fwd_carried_row(struct ws_fwd *f, int row, struct ws_value **carried[]);
 
-/* Chunk c of Q^T of a row tile as operand B. */
-struct ws_value *ws_fwd_query(struct ws_fwd *f, int row, int c);
+/* Loads chunk c of Q^T of a row tile as operand B. */
+struct ws_value *ws_fwd_load_query(struct ws_fwd *f, int row, int c);
 
 /* S^T of a block, masked if the block says so. */
 typedef struct ws_value *ws_fwd_scores[WS_FWD_ROWS_MAX][WS_FWD_KEYS_MAX];

@@ -29,6 +29,12 @@ enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *er
         return ws_fail(error, WS_ERROR_SPEC,
                        "head_dim_qk %d and head_dim_v %d: fmha_fwd takes 32, 64, 96 and 128",
                        spec->head_dim_qk, spec->head_dim_v);
+    if (spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_GLOBAL &&
+        spec->lever[WS_LEVER_q_scale] == WS_Q_SCALE_PRE)
+        return ws_fail(
+            error, WS_ERROR_SPEC,
+            "q_mode global with q_scale pre: Q would be scaled again in every iteration; "
+            "set q_mode: reg or q_scale: exact");
     int registers = resident_registers(spec);
     if (registers > target->vgpr_max)
         return ws_fail(error, WS_ERROR_SPEC,

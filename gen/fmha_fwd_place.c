@@ -61,8 +61,7 @@ void ws_fwd_place(struct ws_fwd *f)
     if (waves > 1)
         ws_return_if(b, ws_compare(b, WS_SIGNED_LESS_EQUAL, f->seqlen_q, f->first_row));
 
-    f->column = ws_and(b, lane, ws_i32(b, WS_FWD_ATOM - 1));
-    f->half = ws_shift_right(b, lane, 4);
+    f->lane = lane;
     f->k_stride = ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_k_token_stride, WS_FWD_ELEMENT_BYTES));
     f->v_stride = ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_v_token_stride, WS_FWD_ELEMENT_BYTES));
 }
@@ -85,9 +84,19 @@ struct ws_value *ws_fwd_address(struct ws_fwd *f, enum ws_fwd_arg pointer, enum 
     return place;
 }
 
+struct ws_value *ws_fwd_column(struct ws_fwd *f)
+{
+    return ws_and(&f->b, f->lane, ws_i32(&f->b, WS_FWD_ATOM - 1));
+}
+
+struct ws_value *ws_fwd_half(struct ws_fwd *f)
+{
+    return ws_shift_right(&f->b, f->lane, 4);
+}
+
 struct ws_value *ws_fwd_lane_row(struct ws_fwd *f, int row)
 {
-    return ws_add(&f->b, f->column, ws_i32(&f->b, (uint32_t)(row * WS_FWD_ATOM)));
+    return ws_add(&f->b, ws_fwd_column(f), ws_i32(&f->b, (uint32_t)(row * WS_FWD_ATOM)));
 }
 
 enum ws_addressing ws_fwd_addressing(const struct ws_fwd *f)

@@ -4,34 +4,63 @@
 #include "gen/fmha_fwd.h"
 #include "ir/wave.h"
 
-/* K of key tile `tile` as operands A, one for each chunk of the head dim. */
-static void load_keys(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
-                      struct ws_value *operand[WS_FWD_CHUNKS_MAX])
+/* The operands of one chunk of the head dim: K of each key tile, Q^T of each row tile. */
+struct chunk {
+    struct ws_value *key[WS_FWD_KEYS_MAX], *query[WS_FWD_ROWS_MAX];
+};
+
+static struct ws_value *load_key(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
+                                 int c)
 {
     struct ws_builder *b = &f->b;
     struct ws_view view = ws_fwd_block_view(f, block, f->k_base, f->k_stride, f->spec->head_dim_qk);
     const uint32_t first = (uint32_t)(tile * WS_FWD_ATOM);
     struct ws_value *offset = f->key_offset, *tile_offset = NULL;
     if (block->last) {
-        struct ws_value *key = ws_add(b, f->column, ws_i32(b, first));
+        struct ws_value *key = ws_add(b, ws_fwd_column(f), ws_i32(b, first));
         offset = ws_mul(b, ws_smin(b, key, block->last), f->k_stride);
     } else if (tile > 0) {
         tile_offset = ws_mul(b, f->k_stride, ws_i32(b, first));
     }
-    for (int c = 0; c < f->chunks; c++)
-        operand[c] = ws_load(b, &view, offset, tile_offset, c * WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES,
-                             WS_FWD_ATOM / 2);
+    return ws_load(b, &view, offset, tile_offset, c * WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES,
+                   WS_FWD_ATOM / 2);
 }
 
-/* Hides the keys past each lane's limit. */
+static void load_chunk(struct ws_fwd *f, const struct ws_fwd_block *block, int c,
+                       struct chunk *chunk)
+{
+    bool is_resident = f->spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_REG;
+    for (int k = 0; k < f->keys; k++)
+        chunk->key[k] = load_key(f, block, k, c);
+    for (int q = 0; q < f->rows; q++)
+        chunk->query[q] = is_resident ? f->query[q][c] : ws_fwd_load_query(f, q, c);
+}
+
+static void multiply_chunk(struct ws_fwd *f, const struct chunk *chunk, ws_fwd_scores scores)
+{
+    for (int k = 0; k < f->keys; k++) {
+        for (int q = 0; q < f->rows; q++)
+            scores[q][k] =
+                ws_multiply_atom(&f->b, f->atom, chunk->key[k], chunk->query[q], scores[q][k]);
+    }
+}
+
+/* Hides the keys past the last that the lane's row sees. */
 static void mask(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
                  struct ws_value *scores[WS_FWD_KEYS_MAX])
 {
     struct ws_builder *b = &f->b;
     const struct ws_atom *atom = f->atom;
     const int half_step = atom->c(WS_FWD_ATOM, 0).row - atom->c(0, 0).row;
-    struct ws_value *lane_key = ws_mul(b, f->half, ws_i32(b, (uint32_t)half_step));
-    struct ws_value *limit = ws_sub(b, ws_sub(b, f->limit[row], block->key), lane_key);
+    struct ws_value *last = ws_is_mutant(f->mutant, tail_unmasked)
+                                ? ws_i32(b, INT32_MAX)
+                                : ws_sub(b, f->seqlen_k, ws_i32(b, 1));
+    if (f->diagonal) {
+        struct ws_value *i = ws_add(b, f->first_row, ws_fwd_lane_row(f, row));
+        last = ws_smin(b, last, ws_add(b, i, f->diagonal));
+    }
+    struct ws_value *half_keys = ws_mul(b, ws_fwd_half(f), ws_i32(b, (uint32_t)half_step));
+    struct ws_value *limit = ws_sub(b, ws_sub(b, last, block->key), half_keys);
     for (int k = 0; k < f->keys; k++) {
         for (int i = 0; i < atom->c_elements; i++) {
             struct ws_value *key = ws_i32(b, (uint32_t)(k * WS_FWD_ATOM + atom->c(0, i).row));
@@ -45,17 +74,22 @@ static void mask(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
 
 void ws_fwd_score(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores)
 {
-    struct ws_value *keys[WS_FWD_KEYS_MAX][WS_FWD_CHUNKS_MAX];
-    for (int k = 0; k < f->keys; k++)
-        load_keys(f, block, k, keys[k]);
+    /* With Q in registers all of K may be in flight, else the operands of three chunks. */
+    const bool is_resident = f->spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_REG;
+    const int ahead = is_resident || f->chunks < 2 ? f->chunks : 2;
+    struct chunk chunks[WS_FWD_CHUNKS_MAX];
+    for (int q = 0; q < f->rows; q++) {
+        for (int k = 0; k < f->keys; k++)
+            scores[q][k] = f->row[q].negative_max;
+    }
+    for (int c = 0; c < ahead; c++)
+        load_chunk(f, block, c, &chunks[c]);
     for (int c = 0; c < f->chunks; c++) {
-        for (int q = 0; q < f->rows; q++) {
-            struct ws_value *query = ws_fwd_query(f, q, c);
-            for (int k = 0; k < f->keys; k++) {
-                struct ws_value *sum = c == 0 ? f->row[q].negative_max : scores[q][k];
-                scores[q][k] = ws_multiply_atom(&f->b, f->atom, keys[k][c], query, sum);
-            }
+        if (c + ahead < f->chunks) {
+            load_chunk(f, block, c + ahead, &chunks[c + ahead]);
+            ws_fwd_end_stretch(f);
         }
+        multiply_chunk(f, &chunks[c], scores);
     }
     for (int q = 0; block->last && q < f->rows; q++)
         mask(f, block, q, scores[q]);
@@ -117,7 +151,7 @@ struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *
     struct ws_builder *b = &f->b;
     const enum ws_element element = f->atom->element;
     const int pairs = f->atom->c_elements / 2;
-    struct ws_value *is_upper = ws_compare(b, WS_EQUAL, f->half, ws_i32(b, 1));
+    struct ws_value *is_upper = ws_compare(b, WS_BELOW, ws_i32(b, WS_FWD_ATOM - 1), f->lane);
     struct ws_value *ones = ws_pair_of_ones(b, element);
     struct ws_value *operand = ws_undefined_i32s(b, 2 * pairs);
     struct ws_value *x = f->to_log2 ? ws_fmul(b, scores, f->to_log2) : scores;

@@ -55,13 +55,22 @@ static void store_elements(struct ws_fwd *f, int row, const struct ws_view *view
     }
 }
 
+/* P is truncated to f16, and the row sum with it. That cancels in O; LSE is freed of the mean: a
+ * truncation loses 2^-11 / mantissa on average, and the mantissa is log-uniform on [1, 2). */
+static double truncation_bias(const struct ws_fwd *f)
+{
+    const double ulp_half = 1.0 / 2048, mean_inverse_mantissa = 0.7213475204444817; /* 1/(2 ln 2) */
+    return f->atom->element == WS_ELEMENT_F16 ? ulp_half * mean_inverse_mantissa : 0;
+}
+
 static void store_lse(struct ws_fwd *f, int row, const struct ws_view *view,
                       struct ws_value *lane_offset, struct ws_value *sum)
 {
     struct ws_builder *b = &f->b;
     const double ln_2 = 0.6931471805599453;
     struct ws_value *max = ws_fneg(b, ws_element(b, f->row[row].negative_max, 0));
-    struct ws_value *log_sum = ws_fmul(b, ws_log2(b, sum), ws_f32(b, ln_2));
+    struct ws_value *log_sum =
+        ws_fma(b, ws_log2(b, sum), ws_f32(b, ln_2), ws_f32(b, truncation_bias(f)));
     ws_store(b, view, lane_offset, 0, ws_fma(b, max, f->to_natural, log_sum));
 }
 
@@ -91,7 +100,7 @@ void ws_fwd_store(struct ws_fwd *f)
             ws_compare(b, WS_SIGNED_LESS, ws_add(b, f->first_row, row), f->seqlen_q);
         struct ws_branch branch;
         ws_branch_begin(b, &branch, exists, false, NULL, 0);
-        struct ws_value *half_offset = ws_mul(b, f->half, ws_i32(b, half_bytes));
+        struct ws_value *half_offset = ws_mul(b, ws_fwd_half(f), ws_i32(b, half_bytes));
         struct ws_value *offset = ws_add(b, ws_mul(b, row, o_stride), half_offset);
         (is_rows ? store_runs : store_elements)(f, q, &output, offset, inverse(b, sum));
         if (f->spec->lse)

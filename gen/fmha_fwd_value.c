@@ -23,7 +23,7 @@ static struct ws_value *key_bytes(struct ws_fwd *f, const struct ws_fwd_block *b
 static struct ws_value *lane_bytes(struct ws_fwd *f)
 {
     const uint32_t step = (uint32_t)(ws_fwd_head_dim(f, 0, 1) * WS_FWD_ELEMENT_BYTES);
-    return ws_mul(&f->b, f->column, ws_i32(&f->b, step));
+    return ws_mul(&f->b, ws_fwd_column(f), ws_i32(&f->b, step));
 }
 
 /* buffer: one lane offset, the keys are scalar offsets. global: a scalar offset would cost a 64-bit
