@@ -19,6 +19,7 @@ struct overlay {
 
 struct expansion {
     struct ws_config *config;
+    size_t room; /* points that there is memory for */
     const struct ws_assignment *overrides;
     const struct ws_block *origin; /* the block of the config's own file that is being expanded */
     int line, column;              /* of the origin */
@@ -68,13 +69,16 @@ static enum ws_status grow(struct expansion *expansion, const struct layer *laye
             "more than %d points with the sweep of this block; sweep fewer values "
             "or split the file",
             WS_CONFIG_POINTS_MAX);
-    struct ws_config_point *points =
-        realloc(config->points, (config->count + more) * sizeof *points);
-    if (points == NULL)
-        return ws_fail(expansion->error, WS_ERROR_MEMORY, "no memory for %zu config points",
-                       config->count + more);
-    memset(points + config->count, 0, more * sizeof *points);
-    config->points = points;
+    if (config->count + more > expansion->room) {
+        size_t room = 2 * expansion->room + more;
+        struct ws_config_point *points = realloc(config->points, room * sizeof *points);
+        if (points == NULL)
+            return ws_fail(expansion->error, WS_ERROR_MEMORY, "no memory for %zu config points",
+                           room);
+        config->points = points;
+        expansion->room = room;
+    }
+    memset(config->points + config->count, 0, more * sizeof *config->points);
     config->count += more;
     return WS_OK;
 }

@@ -78,6 +78,41 @@ static size_t utf8_length(const unsigned char *p, size_t left)
     return 0;
 }
 
+static bool continues_character(char c)
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+static bool is_break(char c)
+{
+    return c == '\n' || c == '\r';
+}
+
+/* Whether a line begins at the byte: not for nothing at the end of the text. */
+static bool begins_line(const struct ws_source *source, size_t i)
+{
+    const char *text = source->text;
+    return i == 0 ||
+           (i < source->size && is_break(text[i - 1]) && !(text[i - 1] == '\r' && text[i] == '\n'));
+}
+
+static enum ws_status index_lines(struct ws_source *source, struct ws_arena *arena,
+                                  struct ws_error *error)
+{
+    size_t count = 0;
+    for (size_t i = 0; i <= source->size; i++)
+        count += begins_line(source, i);
+    size_t *lines = ws_arena_alloc(arena, count * sizeof *lines);
+    if (lines == NULL)
+        return ws_fail(error, WS_ERROR_MEMORY, "no memory for %zu lines of config", count);
+    source->lines = lines;
+    for (size_t i = 0; i <= source->size; i++) {
+        if (begins_line(source, i))
+            lines[source->line_count++] = i;
+    }
+    return WS_OK;
+}
+
 static enum ws_status check_text(const struct ws_source *source, struct ws_error *error)
 {
     const unsigned char *text = (const unsigned char *)source->text;
@@ -104,12 +139,13 @@ enum ws_status ws_source_init(struct ws_source *source, struct ws_arena *arena, 
         return ws_fail_at(error, WS_ERROR_CONFIG, path, 0, 0,
                           "larger than %d bytes; a config has at most that",
                           (int)WS_SOURCE_SIZE_MAX);
-    source->size = size;
+    *source = (struct ws_source){.size = size};
     source->path = ws_arena_copy(arena, path, strlen(path));
     source->text = ws_arena_copy(arena, text, size);
     if (source->path == NULL || source->text == NULL)
         return ws_fail(error, WS_ERROR_MEMORY, "no memory for %zu bytes of config", size);
-    return check_text(source, error);
+    enum ws_status status = index_lines(source, arena, error);
+    return status != WS_OK ? status : check_text(source, error);
 }
 
 enum ws_status ws_source_read(struct ws_source *source, struct ws_arena *arena, const char *path,
@@ -133,46 +169,27 @@ enum ws_status ws_source_read(struct ws_source *source, struct ws_arena *arena, 
     return status;
 }
 
-static bool continues_character(char c)
-{
-    return ((unsigned char)c & 0xC0) == 0x80;
-}
-
-/* The byte after the line that `begin` is in, its line break included. */
-static size_t line_end(const struct ws_source *source, size_t begin)
-{
-    size_t end = begin + strcspn(source->text + begin, "\r\n");
-    end += source->text[end] == '\r' && source->text[end + 1] == '\n';
-    return end < source->size ? end + 1 : source->size;
-}
-
-static size_t line_begin(const struct ws_source *source, size_t offset, int *line)
-{
-    size_t begin = 0;
-    *line = 1;
-    for (size_t end = line_end(source, 0); end <= offset && end < source->size;
-         end = line_end(source, begin)) {
-        begin = end;
-        ++*line;
-    }
-    return begin;
-}
-
 void ws_source_position(const struct ws_source *source, size_t offset, int *line, int *column)
 {
+    size_t low = 0, high = source->line_count; /* the line is in [low, high) */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (source->lines[middle] <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    *line = (int)low + 1;
     *column = 1;
-    for (size_t i = line_begin(source, offset, line); i < offset && i < source->size; i++)
+    for (size_t i = source->lines[low]; i < offset && i < source->size; i++)
         *column += !continues_character(source->text[i + 1]);
 }
 
 size_t ws_source_offset(const struct ws_source *source, int line, int column)
 {
-    size_t offset = 0;
-    for (; line > 1 && line_end(source, offset) < source->size; line--)
-        offset = line_end(source, offset);
-    if (line > 1)
-        return offset + strcspn(source->text + offset, "\r\n");
-    for (; column > 1 && offset < source->size && strchr("\r\n", source->text[offset]) == NULL;
+    bool is_past = line > (int)source->line_count;
+    size_t offset = source->lines[is_past ? source->line_count - 1 : (size_t)line - 1];
+    for (; (is_past || column > 1) && offset < source->size && !is_break(source->text[offset]);
          column--) {
         do
             offset++;
@@ -192,7 +209,7 @@ static void append_excerpt(char *message, size_t size, const struct ws_source *s
     if (column > EXCERPT_COLUMNS)
         skip = column - EXCERPT_BEFORE;
     size_t from = ws_source_offset(source, line, skip + 1), to = from;
-    while (to < source->size && strchr("\r\n", source->text[to]) == NULL && shown < EXCERPT_COLUMNS)
+    while (to < source->size && !is_break(source->text[to]) && shown < EXCERPT_COLUMNS)
         shown += !continues_character(source->text[++to]);
 
     const char *dots = skip > 0 ? "..." : "";

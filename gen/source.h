@@ -22,6 +22,8 @@ struct ws_source {
     const char *path; /* for messages */
     const char *text; /* size bytes and a NUL */
     size_t size;
+    const size_t *lines; /* the first byte of each line */
+    size_t line_count;
 };
 
 /* Bytes of a source, for an error to point at. */

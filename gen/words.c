@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,7 +45,7 @@ static size_t edit_distance(const char *a, const char *b)
     size_t row[WORD_MAX + 1];
     size_t columns = strlen(b);
     if (columns > WORD_MAX || strlen(a) > WORD_MAX)
-        return WORD_MAX;
+        return SIZE_MAX;
     for (size_t j = 0; j <= columns; j++)
         row[j] = j;
     for (size_t i = 1; a[i - 1] != '\0'; i++) {

@@ -32,6 +32,9 @@ static const struct error_case cases[] = {
     {"version: 1\nshapes: a.csv\n", 2, 1, "`shapes` is not available yet", "leave it out", NULL},
     {"version: 1\n\"\": 1\n", 2, 1, "unknown key ``", "there are: kernel", NULL},
     {"version: 1\n\"a\\e[1mb\": 1\n", 2, 1, "unknown key `a?[1mb`", "there are: kernel", NULL},
+    {"version: 1\nhead_dim_of_the_queries_and_of_the_keys_and_of_the_values_too: 1\n", 2, 1,
+     "unknown key `head_dim_of_the_queries_and_of_the_keys_and_of_the_values_too`",
+     "there are: kernel", NULL},
     /* Values */
     {"version: 1\nhead_dim: 65\n", 2, 11, "`head_dim` does not take `65`",
      "it takes a multiple of 8 from 16 to 256", "    2 | head_dim: 65\n      |           ^~"},

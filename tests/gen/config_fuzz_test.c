@@ -62,6 +62,15 @@ static const char *const words[] = {
     "\xC2\x85",
 };
 
+/* Whole words of the format, right and nearly right. */
+static const char *const vocabulary[] = {
+    "version", "arch",   "dtype",    "head_dim",    "head_dim_v", "mask",    "align",
+    "levers",  "v_mode", "bm_tiles", "features",    "lse",        "varlen",  "entries",
+    "base",    "window", "options",  "v_mod",       "rows",       "gather",  "causal",
+    "none",    "true",   "65",       "64",          "2",          "gfx1100", "gfx9",
+    "[64,96]", "[]",     "{}",       "[[-a],[-b]]", "fmha_bwd",   "0",       "-x",
+};
+
 enum { TEXT_MAX = 4096 };
 
 struct text {
@@ -89,8 +98,27 @@ static void replace(struct text *text, size_t at, size_t gone, const char *with,
     text->size = text->size - gone + size;
 }
 
+/* One word of the text, wherever it stands, becomes another. */
+static void swap_word(struct text *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
+    size_t begin = random_below(text->size + 1), end;
+    while (begin > 0 && memchr(letters, text->bytes[begin - 1], sizeof letters - 1) != NULL)
+        begin--;
+    for (end = begin; end < text->size; end++) {
+        if (memchr(letters, text->bytes[end], sizeof letters - 1) == NULL)
+            break;
+    }
+    const char *word = vocabulary[random_below(sizeof vocabulary / sizeof *vocabulary)];
+    replace(text, begin, end - begin, word, strlen(word));
+}
+
 static void mutate(struct text *text)
 {
+    if (random_below(2) == 0) {
+        swap_word(text);
+        return;
+    }
     size_t at = random_below(text->size + 1);
     size_t gone = random_below(12) < text->size - at ? random_below(12) : 0;
     gone = gone < text->size - at ? gone : text->size - at;
