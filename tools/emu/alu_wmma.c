@@ -190,11 +190,10 @@ LOAD_C(bf16, HALF_BF16, c->sel)
 /* Adds the products to TILE registers of D, eight lanes from `l` on. Named sums, since compilers
  * keep an array of them in memory. */
 #define MULTIPLY(t, FMA)                                                                           \
-    static inline emu_columns add_##t(float a, emu_columns b, emu_columns sum)                     \
+    static inline void add_##t(emu_columns *sum, float a, const emu_columns *b)                    \
     {                                                                                              \
         for (unsigned i = 0; i < COLUMNS; i++)                                                     \
-            sum[i] = FMA(a, b[i], sum[i]);                                                         \
-        return sum;                                                                                \
+            (*sum)[i] = FMA(a, (*b)[i], (*sum)[i]);                                                \
     }                                                                                              \
     static void multiply_tile_##t(float d[TILE][EMU_LANES], float a[K][HALF], float b[K][HALF],    \
                                   unsigned reg, unsigned l)                                        \
@@ -204,10 +203,10 @@ LOAD_C(bf16, HALF_BF16, c->sel)
         emu_columns sum0 = *d0, sum1 = *d1, sum2 = *d2, sum3 = *d3;                                \
         for (unsigned k = 0; k < K; k++) {                                                         \
             emu_columns column = *eight(b[k] + emu_wmma_d_column(l));                              \
-            sum0 = add_##t(a[k][emu_wmma_d_row(l, reg)], column, sum0);                            \
-            sum1 = add_##t(a[k][emu_wmma_d_row(l, reg + 1)], column, sum1);                        \
-            sum2 = add_##t(a[k][emu_wmma_d_row(l, reg + 2)], column, sum2);                        \
-            sum3 = add_##t(a[k][emu_wmma_d_row(l, reg + 3)], column, sum3);                        \
+            add_##t(&sum0, a[k][emu_wmma_d_row(l, reg)], &column);                                 \
+            add_##t(&sum1, a[k][emu_wmma_d_row(l, reg + 1)], &column);                             \
+            add_##t(&sum2, a[k][emu_wmma_d_row(l, reg + 2)], &column);                             \
+            add_##t(&sum3, a[k][emu_wmma_d_row(l, reg + 3)], &column);                             \
         }                                                                                          \
         *d0 = sum0, *d1 = sum1, *d2 = sum2, *d3 = sum3;                                            \
     }                                                                                              \

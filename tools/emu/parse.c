@@ -147,6 +147,10 @@ static int operand(struct emu_code *code, char *text, unsigned type, struct emu_
     }
     if (vgpr(text, o) || sgpr(text, o))
         return 1;
+    if (strncmp(text, "hwreg(", 6) == 0) { /* the run function reads the encoding */
+        o->kind = EMU_OFF;
+        return 1;
+    }
     if (!number(text, type, &o->value))
         return 0;
     o->kind = EMU_CONST;
