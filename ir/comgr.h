@@ -7,7 +7,7 @@
 struct ws_comgr;
 
 /* Opens the library: path, or WS_COMGR_LIBRARY, or libamd_comgr.so.3, or .so.2. It stays loaded for
- * the life of the process (an LLVM cannot be unloaded safely), the handle is freed with
+ * the life of the process (an LLVM does not survive being loaded twice), the handle is freed with
  * ws_comgr_close. WS_ERROR_ENVIRONMENT lists what was tried. */
 enum ws_status ws_comgr_open(struct ws_comgr **comgr, const char *path, struct ws_error *error);
 void ws_comgr_close(struct ws_comgr *comgr);

@@ -162,6 +162,8 @@ enum ws_status ws_codegen_from(struct ws_codegen_options *options, const char *b
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
         if (strcmp(backend, names[i]) == 0) {
             options->backend = (enum ws_backend)i;
+            if (options->backend == WS_BACKEND_COMGR)
+                options->isolation = WS_ISOLATION_WORKER; /* whatever is installed stays outside */
             return WS_OK;
         }
     return ws_fail(error, WS_ERROR_ARGUMENT, "--backend is llvm, comgr or auto, not '%s'", backend);

@@ -1,0 +1,2 @@
+    .data
+    .quad llvm.amdgcn.unheard.of
