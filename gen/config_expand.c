@@ -95,6 +95,14 @@ static bool names_key(const char *reason, const char *name)
     return false;
 }
 
+static bool names_setting(const char *reason, int setting)
+{
+    if (setting == WS_FIELD_head_dim) /* a check speaks of its two halves */
+        return names_key(reason, "head_dim") || names_key(reason, "head_dim_qk") ||
+               names_key(reason, "head_dim_v");
+    return names_key(reason, ws_setting_at(setting).name);
+}
+
 /* A check names what it refuses; of those names, the first that the file sets is what a reader
  * wants to see. */
 static void place_point(const struct expansion *expansion, const struct layer *layer,
@@ -105,7 +113,7 @@ static void place_point(const struct expansion *expansion, const struct layer *l
     point->column = expansion->column;
     for (size_t i = 0; i < layer->count && point->reason[0] != '\0'; i++) {
         const struct ws_assignment *item = layer->items[i];
-        if (item->source == source && names_key(point->reason, ws_setting_at(item->setting).name)) {
+        if (item->source == source && names_setting(point->reason, item->setting)) {
             ws_source_position(source, item->span.begin, &point->line, &point->column);
             break;
         }

@@ -76,6 +76,16 @@ struct ws_config {
     struct ws_config_text *text; /* what ws_config_point_error quotes */
 };
 
+/* How the blocks of a config combine:
+ * - Any value may be a list: a sweep, the product of all lists, the last key fastest. `options` is a
+ *   list by nature, so a list of lists sweeps it.
+ * - `entries` is a union of blocks. Each inherits what stands around it; a key that it sets itself
+ *   replaces the inherited one, list and all, and counts where it was set last.
+ * - `base` names the preset that everything in the file stands on: what the file says, anywhere,
+ *   replaces what the preset says. A preset with several points, or a list of presets, gives as many.
+ * - A value outside its key's list is an error of the file; values that do not fit each other make
+ *   an invalid point, kept with its reason. Anchors, aliases and tags are refused. */
+
 /* Reads a config file, or the text of one; `file_name` is for messages, and `base` presets are
  * looked for beside it. Free with ws_config_free; on failure *config is zeroed.
  *

@@ -124,6 +124,10 @@ static void test_names_and_lines(void **state)
                         FAKE_REASON "\n    4 |   - levers: {num_waves: [1, 8], bm_tiles: [1, 4]}"
                                     "\n      |              ^~~~~~~~~");
     ws_config_free(&config);
+    config = parse_good("version: 1\nmask: none\nhead_dim: 256\n", NULL);
+    assert_int_equal(config.points[0].line, 3);
+    assert_int_equal(config.points[0].column, 1);
+    ws_config_free(&config);
     config = parse_good("version: 1\n", NULL);
     assert_string_equal(config.points[0].name, "good");
     ws_config_free(&config);

@@ -5,6 +5,8 @@ static enum ws_status check(const struct ws_spec *spec, struct ws_error *error)
 {
     if (spec->lever[WS_LEVER_num_waves] == 8 && spec->lever[WS_LEVER_bm_tiles] == 4)
         return ws_fail(error, WS_ERROR_SPEC, FAKE_REASON);
+    if (spec->head_dim_v == 256)
+        return ws_fail(error, WS_ERROR_SPEC, "head_dim_v 256 has no room; use at most 248");
     return WS_OK;
 }
 

@@ -15,8 +15,8 @@
 #include "gen/setting.h"
 #include "gen/wavesmith.h"
 
-/* The kernel definition of these tests (fake_kernel.c) refuses num_waves 8 with bm_tiles 4, and
- * nothing else. */
+/* The kernel definition of these tests (fake_kernel.c) refuses num_waves 8 with bm_tiles 4 and
+ * head_dim_v 256, and nothing else. */
 #define FAKE_REASON "num_waves 8 with bm_tiles 4 has no room; use bm_tiles 1 or 2"
 
 /* Parses a config text, which must be right. */
