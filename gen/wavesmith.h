@@ -34,8 +34,7 @@ WS_API enum ws_status ws_emit(const struct ws_spec *spec, struct LLVMOpaqueConte
                               struct ws_error *error);
 
 /* The IR of a spec as text, malloc'ed. */
-WS_API enum ws_status ws_emit_text(const struct ws_spec *spec, char **text,
-                                   struct ws_error *error);
+WS_API enum ws_status ws_emit_text(const struct ws_spec *spec, char **text, struct ws_error *error);
 
 /* A compiled kernel. */
 struct ws_compiled {
@@ -64,8 +63,9 @@ WS_API enum ws_status ws_fmha_fwd_grid(const struct ws_spec *spec,
  * what ws_spec_check says of it; head dims that are still open are no reason yet. */
 struct ws_config_point {
     struct ws_spec spec;
-    char name[128];   /* the file's name without ".yaml"; "NAME#3 v_mode=rows" where there are more */
-    int line, column; /* of its block; of an invalid point, of the first key that the reason names */
+    char name[128]; /* the file's name without ".yaml"; "NAME#3 v_mode=rows" where there are more */
+    int line,
+        column; /* of its block; of an invalid point, of the first key that the reason names */
     char reason[WS_ERROR_MESSAGE_SIZE];
 };
 
@@ -77,12 +77,13 @@ struct ws_config {
 };
 
 /* How the blocks of a config combine:
- * - Any value may be a list: a sweep, the product of all lists, the last key fastest. `options` is a
- *   list by nature, so a list of lists sweeps it.
+ * - Any value may be a list: a sweep, the product of all lists, the last key fastest. `options` is
+ * a list by nature, so a list of lists sweeps it.
  * - `entries` is a union of blocks. Each inherits what stands around it; a key that it sets itself
  *   replaces the inherited one, list and all, and counts where it was set last.
  * - `base` names the preset that everything in the file stands on: what the file says, anywhere,
- *   replaces what the preset says. A preset with several points, or a list of presets, gives as many.
+ *   replaces what the preset says. A preset with several points, or a list of presets, gives as
+ * many.
  * - A value outside its key's list is an error of the file; values that do not fit each other make
  *   an invalid point, kept with its reason. Anchors, aliases and tags are refused. */
 
