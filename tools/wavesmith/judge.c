@@ -47,6 +47,13 @@ static void digest_bytes(uint64_t *digest, const uint8_t *bytes, int64_t size)
         *digest = (*digest ^ bytes[i]) * UINT64_C(0x100000001b3);
 }
 
+/* What of an error counts, against the magnitude of the sum; NaN stays NaN. */
+static double normalise(const struct ws_reference *reference, int64_t d, double error)
+{
+    double counted = error - reference->blur[d];
+    return (counted < 0 ? 0 : counted) / reference->magnitude[d];
+}
+
 static double larger(double a, double b)
 {
     return isnan(a) || a > b ? a : b;
@@ -57,9 +64,8 @@ static void judge_element(struct judgement *judgement, const struct ws_reference
 {
     struct ws_verdict *verdict = judgement->verdict;
     double expected = reference->o[d];
-    double magnitude = reference->magnitude[d];
     double error = fabs((double)got - expected);
-    if (magnitude == 0) {
+    if (reference->magnitude[d] == 0) {
         if (got != 0)
             fail(judgement,
                  "O[batch %" PRId64 ", head %" PRId64 ", query %" PRId64 ", %" PRId64
@@ -67,8 +73,8 @@ static void judge_element(struct judgement *judgement, const struct ws_reference
                  at[0], at[1], at[2], d, (double)got);
         return;
     }
-    double normalised = error / magnitude;
-    double rounded = fabs((double)reference->rounded[d] - expected) / magnitude;
+    double normalised = normalise(reference, d, error);
+    double rounded = normalise(reference, d, fabs((double)reference->rounded[d] - expected));
     verdict->max_abs = larger(error, verdict->max_abs);
     verdict->max_normalised = larger(normalised, verdict->max_normalised);
     judgement->squares += normalised * normalised;

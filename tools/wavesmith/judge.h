@@ -11,7 +11,8 @@ struct ws_rows {
     int64_t batch, head, first, count;
 };
 
-/* The limits, by element type. Errors of O are normalised: |O - ref| / sum_j p_j |v_j|. */
+/* The limits, by element type. Errors of O are normalised: |O - ref| / sum_j p_j |v_j|, where what
+ * the type cannot resolve near 0 (ws_reference.blur) is taken off the difference first. */
 struct ws_limits {
     double normalised; /* of any element */
     double rms_factor; /* RMS error against that of the rounding reference */

@@ -156,6 +156,14 @@ static int64_t round_up(int64_t value, int64_t step)
     return (value + step - 1) / step * step;
 }
 
+/* Indices that a packed axis has room for: an empty one still has a stride, for 0 is a broadcast.
+ */
+static int64_t room(const struct ws_problem *problem, enum ws_tensor_id tensor, enum ws_axis axis)
+{
+    int64_t extent = ws_tensor_extent(problem, tensor, axis);
+    return extent > 0 ? extent : 1;
+}
+
 /* Lays one tensor out with `pad` more elements behind each row, head and batch (by axis). */
 static void pack_tensor(struct ws_problem *problem, enum ws_tensor_id tensor,
                         const int64_t pad[WS_AXIS_COUNT])
@@ -168,10 +176,8 @@ static void pack_tensor(struct ws_problem *problem, enum ws_tensor_id tensor,
     int64_t step = stride_step(problem, tensor);
     int64_t row = ws_tensor_row_length(problem, tensor);
     stride[inner] = round_up(row + pad[inner], step);
-    stride[outer] =
-        round_up(stride[inner] * ws_tensor_extent(problem, tensor, inner) + pad[outer], step);
-    stride[WS_BATCH] =
-        round_up(stride[outer] * ws_tensor_extent(problem, tensor, outer) + pad[WS_BATCH], step);
+    stride[outer] = round_up(stride[inner] * room(problem, tensor, inner) + pad[outer], step);
+    stride[WS_BATCH] = round_up(stride[outer] * room(problem, tensor, outer) + pad[WS_BATCH], step);
 }
 
 void ws_problem_pack(struct ws_problem *problem)

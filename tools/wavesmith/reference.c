@@ -43,11 +43,12 @@ enum ws_status ws_reference_create(struct ws_reference *reference, const struct 
     size_t keys = (size_t)problem->size.seqlen_k;
     reference->o = calloc(columns, sizeof *reference->o);
     reference->magnitude = calloc(columns, sizeof *reference->magnitude);
+    reference->blur = calloc(columns, sizeof *reference->blur);
     reference->rounded = calloc(columns, sizeof *reference->rounded);
     reference->scores = calloc(keys + 1, sizeof *reference->scores);
     reference->weights = calloc(keys + 1, sizeof *reference->weights);
-    bool all = reference->o && reference->magnitude && reference->rounded && reference->scores &&
-               reference->weights;
+    bool all = reference->o && reference->magnitude && reference->blur && reference->rounded &&
+               reference->scores && reference->weights;
     return all ? WS_OK : ws_fail(error, WS_ERROR_MEMORY, "out of memory for a row of %zu", keys);
 }
 
@@ -55,11 +56,17 @@ void ws_reference_free(struct ws_reference *reference)
 {
     free(reference->o);
     free(reference->magnitude);
+    free(reference->blur);
     free(reference->rounded);
     free(reference->scores);
     free(reference->weights);
     *reference = (struct ws_reference){0};
 }
+
+/* The smallest normal number and half a subnormal step of each type. */
+static const struct {
+    double normal, half_step;
+} resolutions[] = {[WS_F16] = {0x1p-14, 0x1p-25}, [WS_BF16] = {0x1p-126, 0x1p-134}};
 
 static void exact_row(struct ws_reference *reference, const struct ws_problem *problem,
                       const float *q, const struct ws_values *k, const struct ws_values *v,
@@ -72,19 +79,23 @@ static void exact_row(struct ws_reference *reference, const struct ws_problem *p
         reference->scores[j] = scale * dot_exact(q, row, k->length);
         max = fmax(max, reference->scores[j]);
     }
+    double half_step = resolutions[problem->dtype].half_step;
     double sum = 0;
     for (int64_t j = 0; j < keys; ++j) {
         double p = exp(reference->scores[j] - max);
+        double blur = p < resolutions[problem->dtype].normal ? fmin(p, half_step) : 0;
         const float *row = ws_values_row(v, batch, kv_head, j);
         sum += p;
         for (int64_t d = 0; d < v->length; ++d) {
             reference->o[d] += p * (double)row[d];
             reference->magnitude[d] += p * fabs((double)row[d]);
+            reference->blur[d] += blur * fabs((double)row[d]);
         }
     }
     for (int64_t d = 0; d < v->length; ++d) {
         reference->o[d] /= sum;
         reference->magnitude[d] /= sum;
+        reference->blur[d] = reference->blur[d] / sum + half_step;
     }
     reference->lse = max + log(sum);
 }
@@ -119,6 +130,7 @@ void ws_reference_row(struct ws_reference *reference, const struct ws_problem *p
     size_t columns = (size_t)problem->size.head_dim_v;
     memset(reference->o, 0, columns * sizeof *reference->o);
     memset(reference->magnitude, 0, columns * sizeof *reference->magnitude);
+    memset(reference->blur, 0, columns * sizeof *reference->blur);
     memset(reference->rounded, 0, columns * sizeof *reference->rounded);
     reference->lse = -INFINITY;
     int64_t keys = ws_visible_keys(problem, query);

@@ -14,10 +14,12 @@
 struct ws_reference {
     double *o;         /* exact */
     double *magnitude; /* sum_j p_j |v_j|: what an error is measured against */
-    float *rounded;    /* O of the rounding reference */
-    double lse;        /* natural log; -inf where no key is visible */
-    double *scores;    /* scratch, seqlen_k */
-    float *weights;    /* scratch, seqlen_k */
+    double *blur;   /* what 16 bits cannot resolve near 0: half a subnormal step of O, and of every
+                       subnormal p_j (the largest being 1) times |v_j| */
+    float *rounded; /* O of the rounding reference */
+    double lse;     /* natural log; -inf where no key is visible */
+    double *scores; /* scratch, seqlen_k */
+    float *weights; /* scratch, seqlen_k */
 };
 
 /* Buffers for a problem. Zero the struct first; free it in either case. */
