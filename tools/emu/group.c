@@ -1,6 +1,7 @@
 /* Runs one workgroup: each wave to its next barrier, in an order drawn from the seed. */
 #include "tools/emu/group.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { MODE_FLOAT_BITS = 0xff };
@@ -315,12 +316,15 @@ void emu_lds_check(struct emu_wave *w, const struct emu_op *op, int lane, uint32
         race |= emu_conflict(g->lds_write[b], emu_tag(w));
         race |= write ? emu_conflict(g->lds_read[b], emu_tag(w)) : 0;
     }
-    if (race)
-        emu_fault(w, op, "race", lane,
-                  "%s of LDS at 0x%x, which another wave %s (last write at pc 0x%x) with no barrier "
-                  "and wait between",
-                  write ? "write" : "read", address, write ? "reads or writes" : "writes",
-                  g->lds_writer[address / 4] - (uint32_t)g->launch->kernel->entry->pc);
+    if (!race)
+        return;
+    char last[48] = "";
+    if (g->lds_write[address])
+        snprintf(last, sizeof last, " (last written at pc 0x%x)",
+                 g->lds_writer[address / 4] - (uint32_t)g->launch->kernel->entry->pc);
+    emu_fault(w, op, "race", lane,
+              "%s of LDS at 0x%x, which another wave %s%s with no barrier and wait between",
+              write ? "write" : "read", address, write ? "reads or writes" : "writes", last);
 }
 
 bool emu_global_tracked(const struct emu_group *g, const struct emu_allocation *a)

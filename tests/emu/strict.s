@@ -1,0 +1,417 @@
+; Kernels for the strict mode's tests, by hand. Each mistake has a twin without it. A kernel takes
+; (out, in), one dword a work item in each; `bad_<kernel>` marks the instruction to be reported. The
+; build appends the notes, from the `end` lines.
+.amdgcn_target "amdgcn-amd-amdhsa--gfx1151"
+.amdhsa_code_object_version 5
+
+; s[4:5] = out, s[6:7] = in, v1 = 4 * work item, s2 = workgroup
+.macro begin name
+  .text
+  .globl \name
+  .p2align 8
+  .type \name,@function
+\name:
+  s_load_b128 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v1, 2, v0
+  s_waitcnt lgkmcnt(0)
+.endm
+
+.macro end name, lds=0
+  s_endpgm
+  .size \name, . - \name
+  .rodata
+  .p2align 6
+  .amdhsa_kernel \name
+    .amdhsa_group_segment_fixed_size \lds
+    .amdhsa_user_sgpr_kernarg_segment_ptr 1
+    .amdhsa_kernarg_size 16
+    .amdhsa_next_free_vgpr 16
+    .amdhsa_next_free_sgpr 16
+    .amdhsa_wavefront_size32 1
+  .end_amdhsa_kernel
+.endm
+
+.macro store_v2
+  global_store_b32 v1, v2, s[4:5]
+.endm
+
+; A load's result before its wait.
+begin wait_removed
+  global_load_b32 v2, v1, s[6:7]
+  v_add_nc_u32_e32 v2, 1, v2
+bad_wait_removed:
+  store_v2
+end wait_removed
+
+begin wait_kept
+  global_load_b32 v2, v1, s[6:7]
+  s_waitcnt vmcnt(0)
+  v_add_nc_u32_e32 v2, 1, v2
+  store_v2
+end wait_kept
+
+; Loads return in order: vmcnt(1) says nothing of the second.
+begin wait_too_weak
+  global_load_b32 v2, v1, s[6:7]
+  global_load_b32 v3, v1, s[6:7]
+  s_waitcnt vmcnt(1)
+  v_add_nc_u32_e32 v2, 1, v3
+bad_wait_too_weak:
+  store_v2
+end wait_too_weak
+
+begin wait_of_first
+  global_load_b32 v2, v1, s[6:7]
+  global_load_b32 v3, v1, s[6:7]
+  s_waitcnt vmcnt(1)
+  v_add_nc_u32_e32 v2, 1, v2
+  store_v2
+end wait_of_first
+
+; Scalar loads return in any order: lgkmcnt(1) may mean that the scalar load is the one done.
+begin wait_mixed
+  ds_store_b32 v1, v0
+  s_waitcnt lgkmcnt(0)
+  ds_load_b32 v2, v1
+  s_load_b32 s8, s[6:7], 0x0
+  s_waitcnt lgkmcnt(1)
+bad_wait_mixed:
+  store_v2
+end wait_mixed, 1024
+
+begin wait_mixed_kept
+  ds_store_b32 v1, v0
+  s_waitcnt lgkmcnt(0)
+  ds_load_b32 v2, v1
+  s_load_b32 s8, s[6:7], 0x0
+  s_waitcnt lgkmcnt(0)
+  store_v2
+end wait_mixed_kept, 1024
+
+; An address from a scalar load that has not been waited for.
+begin address_unloaded
+  s_load_b64 s[8:9], s[0:1], 0x8
+bad_address_unloaded:
+  global_load_b32 v2, v1, s[8:9]
+  s_waitcnt vmcnt(0)
+  store_v2
+end address_unloaded
+
+begin address_loaded
+  s_load_b64 s[8:9], s[0:1], 0x8
+  s_waitcnt lgkmcnt(0)
+  global_load_b32 v2, v1, s[8:9]
+  s_waitcnt vmcnt(0)
+  store_v2
+end address_loaded
+
+; A branch on what has not been loaded.
+begin branch_unloaded
+  s_load_b32 s8, s[6:7], 0x0
+  s_cmp_eq_u32 s8, 0
+bad_branch_unloaded:
+  s_cbranch_scc1 0
+  v_mov_b32_e32 v2, 7
+  store_v2
+end branch_unloaded
+
+begin branch_loaded
+  s_load_b32 s8, s[6:7], 0x0
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s8, 0
+  s_cbranch_scc1 0
+  v_mov_b32_e32 v2, 7
+  store_v2
+end branch_loaded
+
+; EXEC from what has not been loaded.
+begin exec_unloaded
+  global_load_b32 v2, v1, s[6:7]
+bad_exec_unloaded:
+  v_cmpx_ne_u32_e32 0, v2
+  store_v2
+end exec_unloaded
+
+begin exec_loaded
+  global_load_b32 v2, v1, s[6:7]
+  s_waitcnt vmcnt(0)
+  v_cmpx_ne_u32_e32 -1, v2
+  store_v2
+end exec_loaded
+
+; A register written while a load is under way into it.
+begin overwritten
+bad_overwritten:
+  global_load_b32 v2, v1, s[6:7]
+  v_mov_b32_e32 v2, 7
+  s_waitcnt vmcnt(0)
+  store_v2
+end overwritten
+
+begin not_overwritten
+  global_load_b32 v2, v1, s[6:7]
+  s_waitcnt vmcnt(0)
+  v_mov_b32_e32 v2, 7
+  store_v2
+end not_overwritten
+
+; A register never written, in lane 5 only.
+begin undefined
+  v_cmpx_ne_u32_e32 5, v0
+  v_mov_b32_e32 v2, 7
+  s_mov_b32 exec_lo, -1
+bad_undefined:
+  store_v2
+end undefined
+
+begin defined
+  v_mov_b32_e32 v2, 9
+  v_cmpx_ne_u32_e32 5, v0
+  v_mov_b32_e32 v2, 7
+  s_mov_b32 exec_lo, -1
+  store_v2
+end defined
+
+; LDS never written, in lane 5 only.
+begin lds_undefined
+  v_cmpx_ne_u32_e32 5, v0
+  ds_store_b32 v1, v0
+  s_mov_b32 exec_lo, -1
+  ds_load_b32 v2, v1
+  s_waitcnt lgkmcnt(0)
+bad_lds_undefined:
+  store_v2
+end lds_undefined, 1024
+
+begin lds_defined
+  ds_store_b32 v1, v0
+  v_cmpx_ne_u32_e32 5, v0
+  ds_store_b32 v1, v0
+  s_mov_b32 exec_lo, -1
+  ds_load_b32 v2, v1
+  s_waitcnt lgkmcnt(0)
+  store_v2
+end lds_defined, 1024
+
+; LDS of another wave, whose store has not been waited for at the barrier.
+.macro exchange
+  v_xor_b32_e32 v3, 0x80, v1
+  ds_load_b32 v2, v3
+  s_waitcnt lgkmcnt(0)
+  store_v2
+.endm
+begin fence_removed
+  ds_store_b32 v1, v0
+  s_barrier
+  v_xor_b32_e32 v3, 0x80, v1
+bad_fence_removed:
+  ds_load_b32 v2, v3
+  s_waitcnt lgkmcnt(0)
+  store_v2
+end fence_removed, 1024
+
+begin fence_kept
+  ds_store_b32 v1, v0
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  exchange
+end fence_kept, 1024
+
+; No barrier at all. The wave that runs second overwrites what the first has read.
+begin barrier_removed
+bad_barrier_removed:
+  ds_store_b32 v1, v0
+  s_waitcnt lgkmcnt(0)
+  v_xor_b32_e32 v3, 0x80, v1
+  ds_load_b32 v2, v3
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v2, 7
+  store_v2
+end barrier_removed, 1024
+
+begin barrier_kept
+  ds_store_b32 v1, v0
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  v_xor_b32_e32 v3, 0x80, v1
+  ds_load_b32 v2, v3
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v2, 7
+  store_v2
+end barrier_kept, 1024
+
+; Bytes overwritten that another wave has still to read: no barrier after the loads.
+begin reuse_removed
+  ds_store_b32 v1, v0
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  v_xor_b32_e32 v3, 0x80, v1
+bad_reuse_removed:
+  ds_load_b32 v2, v3
+  s_waitcnt lgkmcnt(0)
+  ds_store_b32 v1, v2
+  store_v2
+end reuse_removed, 1024
+
+begin reuse_kept
+  ds_store_b32 v1, v0
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  v_xor_b32_e32 v3, 0x80, v1
+  ds_load_b32 v2, v3
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  ds_store_b32 v1, v2
+  store_v2
+end reuse_kept, 1024
+
+; Two waves and one dword's halves: no race, and a race of one byte.
+begin bytes_shared
+  v_and_b32_e32 v3, 0x7c, v1
+  v_mov_b32_e32 v2, 7
+bad_bytes_shared:
+  ds_store_b8 v3, v2
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  ds_load_u8 v2, v3
+  s_waitcnt lgkmcnt(0)
+  store_v2
+end bytes_shared, 1024
+
+begin bytes_apart
+  v_and_b32_e32 v3, 0x7c, v1
+  v_lshrrev_b32_e32 v4, 5, v0
+  v_or_b32_e32 v3, v3, v4
+  v_mov_b32_e32 v2, 7
+  ds_store_b8 v3, v2
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  ds_load_u8 v2, v3
+  s_waitcnt lgkmcnt(0)
+  store_v2
+end bytes_apart, 1024
+
+; The same through global memory: a store not waited for.
+begin global_fence_removed
+  v_mov_b32_e32 v2, 7
+  store_v2
+  s_barrier
+  buffer_gl0_inv
+  v_xor_b32_e32 v3, 0x80, v1
+bad_global_fence_removed:
+  global_load_b32 v2, v3, s[4:5]
+  s_waitcnt vmcnt(0)
+end global_fence_removed
+
+begin global_fence_kept
+  v_mov_b32_e32 v2, 7
+  store_v2
+  s_waitcnt_vscnt null, 0x0
+  s_barrier
+  buffer_gl0_inv
+  v_xor_b32_e32 v3, 0x80, v1
+  global_load_b32 v2, v3, s[4:5]
+  s_waitcnt vmcnt(0)
+end global_fence_kept
+
+; Two waves write one dword.
+begin global_shared
+  v_and_b32_e32 v1, 0x7c, v1
+  v_mov_b32_e32 v2, 7
+bad_global_shared:
+  store_v2
+end global_shared
+
+; A store out of the tensor in lane 5: one byte past its end (256 bytes).
+begin store_outside
+  v_cmp_eq_u32_e32 vcc_lo, 5, v0
+  v_cndmask_b32_e64 v1, v1, 0x7d, vcc_lo
+  v_lshlrev_b32_e32 v1, 1, v1
+  v_mov_b32_e32 v2, 7
+  v_cndmask_b32_e64 v3, 0, 3, vcc_lo
+  v_add_nc_u32_e32 v1, v1, v3
+bad_store_outside:
+  store_v2
+end store_outside
+
+begin store_inside
+  v_mov_b32_e32 v2, 7
+  store_v2
+end store_inside
+
+; A load 4 GiB away, before the tensor, in lane 31.
+begin load_outside
+  v_cmp_eq_u32_e32 vcc_lo, 31, v0
+  v_cndmask_b32_e64 v4, 0, -1, vcc_lo
+  v_add_co_u32 v3, vcc_lo, s6, v1
+  v_add_co_ci_u32_e64 v4, null, s7, v4, vcc_lo
+bad_load_outside:
+  global_load_b32 v2, v[3:4], off
+  s_waitcnt vmcnt(0)
+  store_v2
+end load_outside
+
+begin lds_outside
+  v_mov_b32_e32 v2, 7
+bad_lds_outside:
+  ds_store_b32 v1, v2 offset:924
+  store_v2
+end lds_outside, 1024
+
+begin lds_inside
+  v_mov_b32_e32 v2, 7
+  ds_store_b32 v1, v2 offset:768
+  store_v2
+end lds_inside, 1024
+
+; A store into the kernel's arguments.
+begin store_readonly
+  v_mov_b32_e32 v2, 7
+bad_store_readonly:
+  global_store_b32 v1, v2, s[0:1]
+end store_readonly
+
+; An instruction that is not emulated: an error only where it is executed.
+begin unknown
+  v_mov_b32_e32 v2, 7
+bad_unknown:
+  global_atomic_add_u32 v1, v2, s[4:5]
+  store_v2
+end unknown
+
+begin unknown_skipped
+  v_mov_b32_e32 v2, 7
+  s_branch 2
+  global_atomic_add_u32 v1, v2, s[4:5]
+  store_v2
+end unknown_skipped
+
+begin endless
+  s_mov_b32 s8, 0
+bad_endless:
+  s_branch -1
+end endless
+
+begin finite
+  s_mov_b32 s8, 1000
+finite_loop:
+  s_add_i32 s8, s8, -1
+  s_cmp_lg_u32 s8, 0
+  s_cbranch_scc1 finite_loop
+  v_mov_b32_e32 v2, 7
+  store_v2
+end finite
+
+; A jump to where no instruction starts.
+begin lost
+  s_getpc_b64 s[8:9]
+  s_add_u32 s8, s8, 2
+  s_addc_u32 s9, s9, 0
+bad_lost:
+  s_setpc_b64 s[8:9]
+end lost
+
+begin trapped
+bad_trapped:
+  s_trap 2
+end trapped
