@@ -14,6 +14,11 @@
 
 enum { OPTIONS_MAX = 2 + 2 * WS_BACKEND_OPTIONS_MAX, OLDEST_LLVM = 17 };
 
+/* How the linker inside reports an intrinsic that the compiler took for a function. */
+#define UNDEFINED "undefined symbol: "
+
+#define ADVICE                                                                                     \
+    "; name a newer one in WS_COMGR_LIBRARY (ROCm 6.0 holds LLVM 17) or take backend llvm"
 #define ISA_PREFIX WS_TRIPLE "--"
 
 struct ws_comgr {
@@ -257,10 +262,8 @@ enum ws_status ws_comgr_supports(struct ws_comgr *comgr, const char *cpu, struct
     char age[64] = "";
     if (info.llvm_major < OLDEST_LLVM)
         snprintf(age, sizeof age, ": its LLVM is older than %d", OLDEST_LLVM);
-    return ws_fail(error, WS_ERROR_SPEC,
-                   "comgr %s, %s, does not know %s%s; name a newer one in WS_COMGR_LIBRARY (ROCm "
-                   "6.0 holds LLVM 17) or take backend llvm",
-                   info.version, info.library, cpu, age);
+    return ws_fail(error, WS_ERROR_SPEC, "comgr %s, %s, does not know %s%s" ADVICE, info.version,
+                   info.library, cpu, age);
 }
 
 /* "-mllvm X" of each option. Points into `lines`, which it cuts up. */
@@ -322,6 +325,11 @@ static enum ws_status compile(struct ws_comgr *comgr, const struct ws_job *job,
     status = perform(comgr, &link, "link", error);
     code->stages.link_ms = ws_thread_cpu_ms() - start;
     free(codegen.output);
+    const char *unknown = strstr(link.log, UNDEFINED "llvm.");
+    if (status && unknown)
+        return ws_fail(error, WS_ERROR_COMPILE, "comgr %s does not know the intrinsic %.*s" ADVICE,
+                       code->backend_version, (int)strcspn(unknown + strlen(UNDEFINED), "\n"),
+                       unknown + strlen(UNDEFINED));
     if (status)
         return status;
     code->bytes = (uint8_t *)link.output;

@@ -1,6 +1,5 @@
 #include "ir/compile_module.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <llvm-c/Analysis.h>
@@ -29,7 +28,7 @@ enum ws_status ws_module_read(LLVMContextRef context, const char *text, LLVMModu
     return WS_ERROR_COMPILE;
 }
 
-static void set_flag(LLVMModuleRef module, const char *name, unsigned value)
+void ws_module_set_flag(LLVMModuleRef module, const char *name, unsigned value)
 {
     if (LLVMGetModuleFlag(module, name, strlen(name)))
         return;
@@ -41,40 +40,5 @@ static void set_flag(LLVMModuleRef module, const char *name, unsigned value)
 void ws_module_set_abi(LLVMModuleRef module)
 {
     LLVMSetTarget(module, WS_TRIPLE);
-    set_flag(module, "amdhsa_code_object_version", 500);
-}
-
-static void strip_attributes(LLVMValueRef function, LLVMAttributeIndex index)
-{
-    unsigned count = LLVMGetAttributeCountAtIndex(function, index);
-    if (!count)
-        return;
-    LLVMAttributeRef *attributes = calloc(count, sizeof(LLVMAttributeRef));
-    if (!attributes)
-        return;
-    LLVMGetAttributesAtIndex(function, index, attributes);
-    for (unsigned i = 0; i < count; i++) {
-        if (LLVMIsStringAttribute(attributes[i])) {
-            unsigned size;
-            const char *name = LLVMGetStringAttributeKind(attributes[i], &size);
-            LLVMRemoveStringAttributeAtIndex(function, index, name, size);
-        } else {
-            LLVMRemoveEnumAttributeAtIndex(function, index,
-                                           LLVMGetEnumAttributeKind(attributes[i]));
-        }
-    }
-    free((void *)attributes);
-}
-
-void ws_module_make_portable(LLVMModuleRef module)
-{
-    LLVMSetDataLayout(module, "");
-    set_flag(module, "amdgpu_code_object_version", 500); /* the flag's name before LLVM 20 */
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-        if (!LLVMIsDeclaration(f))
-            continue;
-        strip_attributes(f, LLVMAttributeFunctionIndex);
-        for (unsigned i = 0; i <= LLVMCountParams(f); i++)
-            strip_attributes(f, i); /* 0 is the result */
-    }
+    ws_module_set_flag(module, "amdhsa_code_object_version", 500);
 }

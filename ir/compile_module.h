@@ -14,11 +14,17 @@
 enum ws_status ws_module_read(LLVMContextRef context, const char *text, LLVMModuleRef *module,
                               struct ws_error *error);
 
+/* Adds a flag of behaviour Error, unless the module has it. */
+void ws_module_set_flag(LLVMModuleRef module, const char *name, unsigned value);
+
 /* Pins triple and code object version 5. */
 void ws_module_set_abi(LLVMModuleRef module);
 
 /* Brings a module into a form that LLVM 17 and newer read: no attributes on declarations, which
- * newer LLVMs put there and older ones reject, no data layout, which they have of their own. */
+ * newer LLVMs put there and older ones reject; no data layout, which they have of their own; lane
+ * intrinsics in their old i32 form. Older ones add what they know of an intrinsic when they read
+ * it. The result is not valid for the LLVM of this library until it has been written and read
+ * again. */
 void ws_module_make_portable(LLVMModuleRef module);
 
 #endif
