@@ -253,7 +253,7 @@ static float fixed_up(float quotient, float denominator, float numerator)
     int gap = (int)(from_f32(numerator) >> 23 & 255) - (int)(from_f32(denominator) >> 23 & 255);
     bool special = isnan(exact) || !isfinite(numerator) || !isfinite(denominator) ||
                    numerator == 0 || denominator == 0;
-    float magnitude = gap < -150 ? 0.0f : fabsf(quotient);
+    float magnitude = gap < -150 ? 0.0f : isnan(quotient) ? INFINITY : fabsf(quotient);
     return special ? exact : copysignf(magnitude, exact);
 }
 

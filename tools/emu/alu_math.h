@@ -371,7 +371,7 @@ static inline float emu_div_scale(float x, float denominator, float numerator, u
     if (ed == 0)
         return emu_ldexp(x, 64);
     if (small_inverse && small_ratio)
-        return x == denominator ? emu_ldexp(x, 64) : x;
+        return x == denominator ? emu_ldexp(x, -64) : x;
     if (small_inverse)
         return emu_ldexp(x, -64);
     if (small_ratio)
@@ -395,7 +395,7 @@ static inline double emu_div_scale64(double x, double denominator, double numera
     if (ed == 0)
         return ldexp(x, 128);
     if (small_inverse && small_ratio)
-        return x == denominator ? ldexp(x, 128) : x;
+        return x == denominator ? ldexp(x, -128) : x;
     if (small_inverse)
         return ldexp(x, -128);
     if (small_ratio)
@@ -432,7 +432,8 @@ static inline double emu_fixup(double quotient, double denominator, double numer
         return copysign(INFINITY, sign);
     if (numerator == 0 || isinf(denominator) || underflow)
         return copysign(0.0, sign);
-    return copysign(quotient, sign);
+    /* The steps overflow to NaN where the quotient does to infinity. */
+    return copysign(quotient != quotient ? INFINITY : quotient, sign);
 }
 
 static inline float emu_div_fixup(float quotient, float denominator, float numerator)
