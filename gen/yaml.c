@@ -101,14 +101,10 @@ static enum ws_status check_plain(struct reader *reader, struct fy_event *event)
 {
     struct fy_token *anchor = fy_event_get_anchor_token(event),
                     *tag = fy_event_get_tag_token(event);
-    if (event->type == FYET_ALIAS)
-        return FAIL(reader, reader->last,
-                    "aliases are not part of the config format, since a few of them expand without "
-                    "bound; share settings by `entries` or `base`");
-    if (anchor != NULL)
-        return FAIL(reader, token_span(reader, anchor),
-                    "anchors are not part of the config format; share settings by `entries` or "
-                    "`base`");
+    if (event->type == FYET_ALIAS || anchor != NULL)
+        return FAIL(reader, anchor != NULL ? token_span(reader, anchor) : reader->last,
+                    "anchors and aliases are not part of the config format, since a few of them "
+                    "can expand without bound; share settings by `entries` or `base`");
     if (tag != NULL)
         return FAIL(reader, token_span(reader, tag),
                     "tags are not part of the config format; write the value alone");
