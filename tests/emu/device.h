@@ -1,5 +1,5 @@
-/* For tests that launch kernels on the emulator: a module, its launches and what they report. Include
- * cmocka's headers through this one. */
+/* For tests that launch kernels on the emulator: a module, its launches and what they report.
+ * Include cmocka's headers through this one. */
 #ifndef WS_TESTS_EMU_DEVICE_H
 #define WS_TESTS_EMU_DEVICE_H
 

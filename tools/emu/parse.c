@@ -60,6 +60,11 @@ static const struct {
 /* A number in an operand of the given type, as its bits. */
 static bool number(const char *text, unsigned type, uint64_t *value)
 {
+    char literal[32];
+    if (strncmp(text, "lit(", 4) == 0) { /* a literal that could have been inline */
+        snprintf(literal, sizeof literal, "%.*s", (int)strcspn(text + 4, ")"), text + 4);
+        text = literal;
+    }
     char *end;
     if (strchr(text, '.') && strncmp(text, "0x", 2) != 0) {
         double x = strtod(text, &end);
