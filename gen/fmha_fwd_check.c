@@ -10,14 +10,19 @@ static bool is_head_dim(int head_dim)
     return head_dim % 32 == 0 && head_dim <= WS_FWD_HEAD_DIM_MAX;
 }
 
-/* Accumulators and queries stay in registers for the whole kernel. */
-static int resident_registers(const struct ws_spec *spec)
+/* About how many registers are live at once while P is multiplied by V: O, Q, the start values of
+ * the scores, the scores, P, V and its operands, and with addr global a lane offset for each key.
+ */
+static int live_registers(const struct ws_spec *spec)
 {
     const int registers = 8; /* of an operand or an accumulator */
-    int rows = spec->lever[WS_LEVER_bm_tiles], keys = spec->lever[WS_LEVER_block_n] / WS_FWD_ATOM;
-    bool is_resident = spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_REG;
-    int tiles = (spec->head_dim_qk * is_resident + spec->head_dim_v) / WS_FWD_ATOM;
-    return registers * rows * (tiles + keys + 1);
+    const int *lever = spec->lever;
+    int rows = lever[WS_LEVER_bm_tiles], keys = lever[WS_LEVER_block_n] / WS_FWD_ATOM;
+    int chunks = lever[WS_LEVER_q_mode] == WS_Q_MODE_REG ? spec->head_dim_qk / WS_FWD_ATOM : 0;
+    int head_tiles = spec->head_dim_v / WS_FWD_ATOM;
+    int of_each_row = head_tiles + chunks + keys + 2;
+    int offsets = lever[WS_LEVER_addr] == WS_ADDR_GLOBAL ? lever[WS_LEVER_block_n] : 0;
+    return registers * (rows * of_each_row + head_tiles + 1 + keys / 2) + offsets;
 }
 
 enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *error)
@@ -35,11 +40,13 @@ enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *er
             error, WS_ERROR_SPEC,
             "q_mode global with q_scale pre: Q would be scaled again in every iteration; "
             "set q_mode: reg or q_scale: exact");
-    int registers = resident_registers(spec);
+    const int addresses = 8; /* and row statistics */
+    int registers = live_registers(spec) + addresses;
     if (registers > target->vgpr_max)
         return ws_fail(error, WS_ERROR_SPEC,
-                       "bm_tiles %d with block_n %d at head dims %d and %d keeps %d registers for "
-                       "the whole kernel, and %s has %d; lower bm_tiles or block_n",
+                       "bm_tiles %d and block_n %d at head dims %d and %d need about %d registers, "
+                       "and %s has %d; lower bm_tiles or block_n, or set addr: buffer or q_mode: "
+                       "global",
                        spec->lever[WS_LEVER_bm_tiles], spec->lever[WS_LEVER_block_n],
                        spec->head_dim_qk, spec->head_dim_v, registers, target->name,
                        target->vgpr_max);

@@ -74,9 +74,10 @@ static void mask(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
 
 void ws_fwd_score(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores)
 {
-    /* With Q in registers all of K may be in flight, else the operands of three chunks. */
+    /* With Q in registers all of K may be in flight, else as many operands as there is room for. */
     const bool is_resident = f->spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_REG;
-    const int ahead = is_resident || f->chunks < 2 ? f->chunks : 2;
+    const int room = 8 / (f->keys + f->rows);
+    const int ahead = is_resident || room > f->chunks ? f->chunks : room;
     struct chunk chunks[WS_FWD_CHUNKS_MAX];
     for (int q = 0; q < f->rows; q++) {
         for (int k = 0; k < f->keys; k++)
@@ -146,23 +147,33 @@ void ws_fwd_rescale(struct ws_fwd *f, ws_fwd_scores scores)
         ws_branch_end(b, &branch);
 }
 
+/* Adds two probabilities to the row sum. f16 sums what V is multiplied by, truncation included, so
+ * that it cancels in O; bf16 would cost LSE its accuracy, and is rounded without bias anyway. */
+static void add_to_sum(struct ws_fwd *f, int row, struct ws_value *p0, struct ws_value *p1,
+                       struct ws_value *packed)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value **sum = &f->row[row].sum;
+    if (f->atom->element == WS_ELEMENT_F16)
+        *sum = ws_dot2(b, packed, ws_pair_of_ones(b), *sum);
+    else
+        *sum = ws_fadd(b, *sum, ws_fadd(b, p0, p1));
+}
+
 struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *scores)
 {
     struct ws_builder *b = &f->b;
-    const enum ws_element element = f->atom->element;
     const int pairs = f->atom->c_elements / 2;
     struct ws_value *is_upper = ws_compare(b, WS_BELOW, ws_i32(b, WS_FWD_ATOM - 1), f->lane);
-    struct ws_value *ones = ws_pair_of_ones(b, element);
     struct ws_value *operand = ws_undefined_i32s(b, 2 * pairs);
     struct ws_value *x = f->to_log2 ? ws_fmul(b, scores, f->to_log2) : scores;
     for (int j = 0; j < pairs; j++) {
         struct ws_value *p0 = ws_exp2(b, ws_element(b, x, 2 * j));
         struct ws_value *p1 = ws_exp2(b, ws_element(b, x, 2 * j + 1));
-        struct ws_value *own = ws_pack_pair(b, element, p0, p1);
+        struct ws_value *own = ws_pack_pair(b, f->atom->element, p0, p1);
         struct ws_value *other =
             ws_is_mutant(f->mutant, exchange_omitted) ? own : ws_exchange_halves(b, own);
-        /* What is summed is what V is multiplied by, rounding included. */
-        f->row[row].sum = ws_dot2(b, element, own, ones, f->row[row].sum);
+        add_to_sum(f, row, p0, p1, own);
         operand = ws_set_element(b, operand, j, ws_select(b, is_upper, other, own));
         operand = ws_set_element(b, operand, pairs + j, ws_select(b, is_upper, own, other));
     }

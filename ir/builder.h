@@ -64,7 +64,6 @@ struct ws_value *ws_i32(struct ws_builder *b, uint32_t value);
 struct ws_value *ws_i64(struct ws_builder *b, uint64_t value);
 struct ws_value *ws_f32(struct ws_builder *b, double value);
 struct ws_value *ws_undefined_i32s(struct ws_builder *b, int count);
-struct ws_value *ws_pair_of_ones(struct ws_builder *b, enum ws_element element);
 
 /* Integers. */
 struct ws_value *ws_add(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
@@ -100,7 +99,7 @@ struct ws_value *ws_fgreater(struct ws_builder *b, struct ws_value *x, struct ws
 struct ws_value *ws_select(struct ws_builder *b, struct ws_value *condition, struct ws_value *x,
                            struct ws_value *y);
 
-/* Vectors. */
+/* Vectors. A scalar counts as a vector of one element. */
 struct ws_value *ws_splat(struct ws_builder *b, struct ws_value *x, int count);
 struct ws_value *ws_element(struct ws_builder *b, struct ws_value *vector, int index);
 struct ws_value *ws_set_element(struct ws_builder *b, struct ws_value *vector, int index,

@@ -22,11 +22,6 @@ struct ws_value *ws_undefined_i32s(struct ws_builder *b, int count)
     return ws_wrap(LLVMGetPoison(type));
 }
 
-struct ws_value *ws_pair_of_ones(struct ws_builder *b, enum ws_element element)
-{
-    return ws_i32(b, element == WS_ELEMENT_F16 ? 0x3C003C00U : 0x3F803F80U);
-}
-
 static bool is_vector(struct ws_value *x)
 {
     return LLVMGetTypeKind(LLVMTypeOf(ws_llvm(x))) == LLVMVectorTypeKind;
@@ -166,6 +161,8 @@ struct ws_value *ws_element(struct ws_builder *b, struct ws_value *vector, int i
 struct ws_value *ws_set_element(struct ws_builder *b, struct ws_value *vector, int index,
                                 struct ws_value *x)
 {
+    if (!is_vector(vector))
+        return x;
     return ws_wrap(LLVMBuildInsertElement(b->llvm, ws_llvm(vector), ws_llvm(x),
                                           ws_llvm(ws_i32(b, (uint32_t)index)), ""));
 }

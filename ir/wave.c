@@ -74,19 +74,23 @@ struct ws_value *ws_reciprocal(struct ws_builder *b, struct ws_value *x)
     return special(b, "llvm.amdgcn.rcp", x);
 }
 
-struct ws_value *ws_dot2(struct ws_builder *b, enum ws_element element, struct ws_value *x,
-                         struct ws_value *y, struct ws_value *sum)
+struct ws_value *ws_dot2(struct ws_builder *b, struct ws_value *x, struct ws_value *y,
+                         struct ws_value *sum)
 {
-    bool half = element == WS_ELEMENT_F16;
-    LLVMTypeRef type = LLVMVectorType(half ? b->f16 : b->bf16, 2);
+    LLVMTypeRef type = LLVMVectorType(b->f16, 2);
     struct ws_value *operands[] = {
         ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(x), type, "")),
         ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(y), type, "")),
         sum,
-        ws_wrap(LLVMConstInt(b->i1, 0, false)),
+        ws_wrap(LLVMConstInt(b->i1, 0, false)), /* no clamp */
     };
-    return ws_intrinsic(b, half ? "llvm.amdgcn.fdot2" : "llvm.amdgcn.fdot2.f32.bf16", NULL, 0,
-                        operands, 4);
+    return ws_intrinsic(b, "llvm.amdgcn.fdot2", NULL, 0, operands, 4);
+}
+
+struct ws_value *ws_pair_of_ones(struct ws_builder *b)
+{
+    const uint32_t one = 0x3C00; /* f16 */
+    return ws_i32(b, one << 16 | one);
 }
 
 static struct ws_value *permute(struct ws_builder *b, struct ws_value *high, struct ws_value *low,

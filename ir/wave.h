@@ -29,9 +29,10 @@ struct ws_value *ws_reciprocal(struct ws_builder *b, struct ws_value *x);
 struct ws_value *ws_pack_pair(struct ws_builder *b, enum ws_element element, struct ws_value *low,
                               struct ws_value *high);
 
-/* sum + x.low * y.low + x.high * y.high of packed pairs. */
-struct ws_value *ws_dot2(struct ws_builder *b, enum ws_element element, struct ws_value *x,
-                         struct ws_value *y, struct ws_value *sum);
+/* sum + x.low * y.low + x.high * y.high of packed f16 pairs. */
+struct ws_value *ws_dot2(struct ws_builder *b, struct ws_value *x, struct ws_value *y,
+                         struct ws_value *sum);
+struct ws_value *ws_pair_of_ones(struct ws_builder *b);
 
 /* Nothing is scheduled across this place. */
 void ws_schedule_barrier(struct ws_builder *b);
