@@ -157,38 +157,6 @@ static void sendmsg(struct emu_wave *w, const struct emu_op *op)
         emu_run_unknown(w, op);
 }
 
-static void denorm_mode(struct emu_wave *w, const struct emu_op *op)
-{
-    w->mode = (w->mode & ~0xf0U) | (immediate(op) & 0xf) << 4;
-}
-
-static void set_rounding(struct emu_wave *w, const struct emu_op *op, unsigned mode)
-{
-    if (mode)
-        emu_fault(w, op, "unknown-instruction", -1,
-                  "only rounding to nearest even is emulated, not mode 0x%x", mode);
-}
-
-static void round_mode(struct emu_wave *w, const struct emu_op *op)
-{
-    set_rounding(w, op, immediate(op) & 0xf);
-}
-
-/* s_setreg_imm32_b32 of the MODE register; the literal follows the first dword. */
-static void setreg_imm32(struct emu_wave *w, const struct emu_op *op)
-{
-    enum { HW_REG_MODE = 1 };
-    uint32_t where = immediate(op), offset = where >> 6 & 31, bits = (where >> 11 & 31) + 1;
-    uint32_t mask = (bits < 32 ? (1U << bits) - 1 : UINT32_MAX) << offset, literal;
-    if ((where & 63) != HW_REG_MODE) {
-        emu_run_unknown(w, op);
-        return;
-    }
-    memcpy(&literal, (const void *)(uintptr_t)(code_of(w)->address + op->pc + 4), sizeof literal);
-    w->mode = (w->mode & ~mask) | (literal << offset & mask);
-    set_rounding(w, op, w->mode & 0xf);
-}
-
 static void nothing(struct emu_wave *w, const struct emu_op *op)
 {
     (void)w, (void)op;
