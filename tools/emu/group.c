@@ -203,15 +203,14 @@ static void mark_lds(struct emu_wave *w, const struct emu_op *op, int lane, uint
 }
 
 /* Accesses that have not landed reach into the epoch that begins. */
-static void carry_over(struct emu_wave *w)
+static void carry_over_lds(struct emu_wave *w)
 {
     const struct emu_queue *lds = &w->pending->queue[EMU_QUEUE_LDS];
-    const struct emu_queue *stores = &w->pending->queue[EMU_QUEUE_VS];
     for (unsigned i = 0; i < lds->count; i++) {
         const struct emu_landing *l = &lds->entry[(lds->first + i) % (EMU_QUEUE_DEPTH + 1)];
         const struct emu_desc *desc = l->op->desc;
-        if (desc->flags & EMU_CROSS)
-            continue; /* no memory involved */
+        if (!l->marked)
+            continue;
         bool write = l->dwords == 0, two = !(desc->flags & (EMU_LOAD | EMU_STORE));
         uint32_t scale = two ? desc->flags : 1;
         for (uint32_t lanes = l->exec; lanes; lanes &= lanes - 1) {
@@ -219,15 +218,20 @@ static void carry_over(struct emu_wave *w)
             uint32_t base = (uint32_t)l->address[lane];
             mark_lds(w, l->op, lane, base + (uint32_t)l->op->offset * scale, desc->arg, write);
             if (two)
-                mark_lds(w, l->op, lane, base + (uint32_t)l->op->offset1 * scale, desc->arg,
-                         write);
+                mark_lds(w, l->op, lane, base + (uint32_t)l->op->offset1 * scale, desc->arg, write);
         }
     }
-    for (unsigned i = 0; i < stores->count; i++) {
-        const struct emu_landing *l = &stores->entry[(stores->first + i) % (EMU_QUEUE_DEPTH + 1)];
-        for (uint32_t lanes = l->exec; lanes; lanes &= lanes - 1) {
+}
+
+static void carry_over_global(struct emu_wave *w, enum emu_queue_kind kind)
+{
+    const struct emu_queue *queue = &w->pending->queue[kind];
+    for (unsigned i = 0; i < queue->count; i++) {
+        const struct emu_landing *l = &queue->entry[(queue->first + i) % (EMU_QUEUE_DEPTH + 1)];
+        for (uint32_t lanes = l->marked ? l->exec : 0; lanes; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
-            emu_global_mark(w, l->op, lane, l->address[lane], l->op->desc->arg, true);
+            emu_global_mark(w, l->op, lane, l->address[lane], l->op->desc->arg,
+                            kind == EMU_QUEUE_VS);
         }
     }
 }
@@ -261,8 +265,11 @@ static bool pass_barrier(struct emu_group *g)
             continue;
         any = true;
         w->state = EMU_RUNNING;
-        if (g->race)
-            carry_over(w);
+        if (g->race) {
+            carry_over_lds(w);
+            carry_over_global(w, EMU_QUEUE_VM);
+            carry_over_global(w, EMU_QUEUE_VS);
+        }
     }
     return any;
 }
@@ -385,34 +392,45 @@ static void remember_written(struct emu_group *g, uint64_t address)
     g->written[i] = a->base;
 }
 
+/* Marks bytes [from, to) of a cell; true on a race. */
+static bool mark_cell(struct emu_cell *cell, unsigned from, unsigned to, uint16_t mine, bool write)
+{
+    unsigned race = 0;
+    for (unsigned b = from; b < to; b++) {
+        race |= emu_conflict(cell->write[b], mine);
+        race |= write ? emu_conflict(cell->read[b], mine) : 0;
+    }
+    for (unsigned b = from; b < to && !race; b++) {
+        if (write)
+            cell->write[b] = mine;
+        else
+            cell->read[b] = emu_read_tag(cell->read[b], mine);
+    }
+    return race;
+}
+
 void emu_global_mark(struct emu_wave *w, const struct emu_op *op, int lane, uint64_t address,
                      unsigned bytes, bool write)
 {
     struct emu_group *g = w->group;
-    uint16_t mine = emu_tag(w);
     if (write)
         remember_written(g, address);
-    for (unsigned b = 0; b < bytes; b++) {
-        struct emu_cell *cell = cell_at(g, address + b);
+    for (uint64_t at = address, end = address + bytes; at < end;) {
+        unsigned from = (unsigned)(at % EMU_CELL_BYTES);
+        uint64_t part = end - at < EMU_CELL_BYTES - from ? end - at : EMU_CELL_BYTES - from;
+        struct emu_cell *cell = cell_at(g, at);
         if (!cell) {
             emu_fault(w, op, "memory", lane, "the emulator is out of memory for race marks");
             return;
         }
-        unsigned at = (unsigned)((address + b) % EMU_CELL_BYTES);
-        if (emu_conflict(cell->write[at], mine) || (write && emu_conflict(cell->read[at], mine))) {
+        if (mark_cell(cell, from, from + (unsigned)part, emu_tag(w), write)) {
             emu_fault(w, op, "race", lane,
-                      "%s of global byte 0x%llx, which another wave of the workgroup %s (last "
-                      "write at pc 0x%x) with no barrier and wait between",
-                      write ? "write" : "read", (unsigned long long)(address + b),
-                      write ? "reads or writes" : "writes",
-                      cell->writer - g->launch->kernel->entry->pc);
+                      "%s of global memory at 0x%llx, which another wave of the workgroup %s with "
+                      "no barrier and wait between",
+                      write ? "write" : "read", (unsigned long long)address,
+                      write ? "reads or writes" : "writes");
             return;
         }
-        if (write) {
-            cell->write[at] = mine;
-            cell->writer = op->pc;
-        } else {
-            cell->read[at] = emu_read_tag(cell->read[at], mine);
-        }
+        at += part;
     }
 }

@@ -24,7 +24,6 @@ enum {
 /* Tags of 16 bytes of global memory that the workgroup has written, or read where kernels write. */
 struct emu_cell {
     uint64_t key;    /* address / EMU_CELL_BYTES + 1; 0: free */
-    uint32_t writer; /* pc of the last write */
     uint16_t write[EMU_CELL_BYTES], read[EMU_CELL_BYTES];
 };
 

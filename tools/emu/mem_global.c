@@ -55,7 +55,7 @@ static void load_slowly(struct emu_wave *w, const struct emu_op *op, const uint6
 }
 
 EMU_ALWAYS_INLINE void load_all(uint32_t *v, const uint64_t *address, uint32_t exec, unsigned bytes,
-                            unsigned flags)
+                                unsigned flags)
 {
     for (uint32_t left = exec; left; left &= left - 1) {
         int lane = __builtin_ctz(left);
@@ -88,9 +88,11 @@ void emu_load_lanes(struct emu_wave *w, const struct emu_op *op, const uint64_t 
         load_all(v, address, exec, bytes, flags);
     if (!w->group->strict)
         return;
-    if (a && w->group->race && emu_global_tracked(w->group, a))
-        mark_loads(w, op, address, exec, bytes);
     struct emu_landing *landing = emu_issue(w, EMU_QUEUE_VM, op, exec);
+    if (a && w->group->race && emu_global_tracked(w->group, a)) {
+        mark_loads(w, op, address, exec, bytes);
+        emu_remember(landing, address);
+    }
     landing->reg = op->dst[0].reg;
     landing->dwords = (uint8_t)((bytes + 3) / 4);
     landing->halves = emu_data_halves(op->desc);
@@ -129,8 +131,11 @@ void emu_store_lanes(struct emu_wave *w, const struct emu_op *op, const struct e
     if (!w->group->strict)
         return;
     struct emu_landing *landing = emu_issue(w, EMU_QUEUE_VS, op, exec);
-    if (w->group->race)
-        memcpy(landing->address, address, sizeof landing->address);
+    if (!w->group->race)
+        return;
+    for (unsigned d = 0; in_range && d < dwords; d++)
+        landing->exec &= in_range[d]; /* a lane out of range has accessed nothing */
+    emu_remember(landing, address);
 }
 
 /* Addresses of a global instruction; false after a finding. */

@@ -161,7 +161,7 @@ static struct emu_landing *lds_issue(struct emu_wave *w, const struct emu_op *op
 {
     struct emu_landing *landing = emu_issue(w, EMU_QUEUE_LDS, op, emu_exec(w));
     if (w->group->race && address)
-        memcpy(landing->address, address, sizeof landing->address);
+        emu_remember(landing, address);
     return landing;
 }
 

@@ -1,5 +1,7 @@
 #include "tools/emu/pending.h"
 
+#include <string.h>
+
 static struct emu_landing *entry_at(struct emu_queue *queue, unsigned index)
 {
     return &queue->entry[(queue->first + index) % (EMU_QUEUE_DEPTH + 1)];
@@ -17,10 +19,17 @@ struct emu_landing *emu_issue(struct emu_wave *w, enum emu_queue_kind kind, cons
     landing->op = op;
     landing->exec = exec;
     landing->dwords = 0;
+    landing->marked = false;
     landing->halves = emu_both(UINT32_MAX);
     for (int i = 0; i < 4; i++)
         landing->poison[i] = 0;
     return landing;
+}
+
+void emu_remember(struct emu_landing *landing, const uint64_t *address)
+{
+    landing->marked = true;
+    memcpy(landing->address, address, sizeof landing->address);
 }
 
 void emu_hide(struct emu_wave *w, enum emu_queue_kind kind, const struct emu_landing *landing)

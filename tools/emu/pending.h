@@ -22,10 +22,11 @@ struct emu_landing {
     const struct emu_op *op;
     uint32_t exec;
     uint16_t reg;
-    uint8_t dwords;              /* destination registers; 0 for stores */
-    uint64_t halves;             /* emu_both(~0), or the half that a d16 load writes */
-    uint64_t poison[4];          /* of the loaded data itself: undefined LDS bytes */
-    uint64_t address[EMU_LANES]; /* of each lane, LDS and stores of a workgroup of several waves */
+    uint8_t dwords;     /* destination registers; 0 for stores */
+    bool marked;        /* its bytes carry race marks: address is set */
+    uint64_t halves;    /* emu_both(~0), or the half that a d16 load writes */
+    uint64_t poison[4]; /* of the loaded data itself: undefined LDS bytes */
+    uint64_t address[EMU_LANES];
 };
 
 struct emu_queue {
@@ -43,6 +44,9 @@ struct emu_pending {
 /* Adds an operation and poisons its destination; returns its entry with op and exec set. */
 struct emu_landing *emu_issue(struct emu_wave *w, enum emu_queue_kind kind, const struct emu_op *op,
                               uint32_t exec);
+
+/* Keeps the addresses of an access with race marks, to mark it again past a barrier. */
+void emu_remember(struct emu_landing *landing, const uint64_t *address);
 
 /* Called when a load's entry is filled in: poisons its registers. */
 void emu_hide(struct emu_wave *w, enum emu_queue_kind kind, const struct emu_landing *landing);
