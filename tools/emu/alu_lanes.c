@@ -79,29 +79,28 @@ static void load_scalar(struct emu_wave *w, const struct emu_operand *o, uint32_
 static void load(struct emu_wave *w, const struct emu_op *op, unsigned k, struct sources *s)
 {
     const struct emu_operand *o = &op->src[k];
-    s->poison[k][0] = s->poison[k][1] = 0;
     if (o->kind > EMU_CONST) {
+        s->poison[k][0] = s->poison[k][1] = 0;
         load_scalar(w, o, w->temp[k], s->poison[k]);
         s->lanes[k] = w->temp[k];
         return;
     }
     const uint64_t *poison = w->poison[o->kind] + o->reg;
     s->lanes[k] = w->space[o->kind] + o->at;
-    for (unsigned word = 0; word < o->dwords; word++)
-        s->poison[k][word] = poison[word];
+    s->poison[k][0] = poison[0];
+    s->poison[k][1] = o->dwords > 1 ? poison[1] : 0;
 }
 
 /* Lanes that row_mask and bank_mask leave. */
 static uint32_t dpp_rows(const struct emu_wave *w, const struct emu_dpp *dpp)
 {
-    uint32_t rows = dpp->row_mask >> 2 * block_of(w) & 3;
-    uint32_t banks = 0;
+    uint32_t rows = dpp->row_mask >> 2 * block_of(w) & 3, lanes = 0;
     for (unsigned bank = 0; bank < 4; bank++)
-        banks |= dpp->bank_mask >> bank & 1 ? 0xf000fu << 4 * bank : 0;
-    return banks & ((rows & 1 ? 0xffff : 0) | (rows & 2 ? 0xffff0000 : 0));
+        lanes |= dpp->bank_mask >> bank & 1 ? 0xfu << 4 * bank : 0;
+    return (rows & 1 ? lanes : 0) | (rows & 2 ? lanes << 16 : 0);
 }
 
-static uint64_t permute_poison(uint64_t poison, const uint8_t *from, uint32_t valid)
+static uint64_t permute_poison(uint64_t poison, const uint32_t *from, uint32_t valid)
 {
     uint64_t moved = 0;
     for (unsigned i = 0; i < EMU_LANES; i++)
@@ -116,17 +115,20 @@ static uint64_t permute_poison(uint64_t poison, const uint8_t *from, uint32_t va
 static void permute(struct emu_wave *w, const struct emu_op *op, struct sources *s)
 {
     const struct emu_dpp *dpp = &op->dpp;
-    uint32_t exec = dpp->fetch_inactive ? UINT32_MAX : emu_exec(w), valid = 0;
-    for (unsigned i = 0; i < EMU_LANES; i++)
-        if (dpp->from[i] != EMU_DPP_NOWHERE)
-            valid |= (exec >> dpp->from[i] & 1) << i;
+    const uint32_t *from = dpp->from;
+    uint32_t exec = dpp->fetch_inactive ? UINT32_MAX : emu_exec(w), valid = dpp->sourced;
+    for (unsigned i = 0; exec != UINT32_MAX && i < EMU_LANES; i++)
+        valid &= ~((~exec >> from[i] & 1) << i);
     for (unsigned word = 0; word < op->src[0].dwords; word++) {
         const uint32_t *in = s->lanes[0] + word * EMU_LANES;
         uint32_t *out = w->temp[0] + word * EMU_LANES;
-        for (unsigned i = 0; i < EMU_LANES; i++)
-            out[i] = valid >> i & 1 ? in[dpp->from[i]] : 0;
+        EMU_EACH_LANE
+        {
+            uint32_t moved = in[from[i]];
+            out[i] = valid >> i & 1 ? moved : 0;
+        }
         if (s->poison[0][word])
-            s->poison[0][word] = permute_poison(s->poison[0][word], dpp->from, valid);
+            s->poison[0][word] = permute_poison(s->poison[0][word], from, valid);
     }
     s->lanes[0] = w->temp[0];
     s->write &= dpp_rows(w, dpp);

@@ -52,7 +52,7 @@ static inline float emu_med3f(float a, float b, float c)
 {
     float least = emu_minf(emu_minf(a, b), c), most = emu_maxf(emu_maxf(a, b), c);
     float y = most == a ? emu_maxf(b, c) : most == b ? emu_maxf(a, c) : emu_maxf(a, b);
-    return (a != a) | (b != b) | (c != c) ? least : y;
+    return ((a != a) | (b != b) | (c != c)) ? least : y;
 }
 
 static inline bool emu_is_snan64(double x)
@@ -83,12 +83,12 @@ static inline double emu_max64(double a, double b)
 /* v_*_dx9_zero_f32: zero times anything is +0. */
 static inline float emu_mul_dx9(float a, float b)
 {
-    return (a == 0) | (b == 0) ? 0.0f : a * b;
+    return ((a == 0) | (b == 0)) ? 0.0f : a * b;
 }
 
 static inline float emu_fma_dx9(float a, float b, float c)
 {
-    return (a == 0) | (b == 0) ? c : fmaf(a, b, c);
+    return ((a == 0) | (b == 0)) ? c : fmaf(a, b, c);
 }
 
 /* a * b + c of f16 values, so that its rounding to f16 is the only one: the f32 sum is rounded to
@@ -97,10 +97,11 @@ static inline float emu_fma_f16(float a, float b, float c)
 {
     float p = a * b, s = p + c; /* p is exact: 22 bits */
     float back = s - p, error = (p - (s - back)) + (c - back);
-    uint32_t bits = emu_bits(s), even = ~bits & 1;
-    bool away = (error > 0) == (s > 0);
-    uint32_t odd = away ? bits + 1 : bits - 1;
-    return emu_float(((error > 0) | (error < 0)) & even ? odd : bits);
+    uint32_t bits = emu_bits(s), e = emu_bits(error);
+    /* Whether the error is neither zero nor NaN, and on which side of the sum. */
+    uint32_t inexact = (e & 0x7fffffff) - 1 < 0x7f800000 - 1 ? 1 : 0;
+    uint32_t step = 1 - ((e ^ bits) >> 31 << 1);
+    return emu_float(bits + (inexact & ~bits ? step : 0));
 }
 
 /* f32 to f16, toward zero: finite values stay finite. */
@@ -132,7 +133,8 @@ static inline int32_t emu_to_i32(float x)
 static inline uint32_t emu_to_u32(float x)
 {
     /* Through int32_t, which every level converts to in vectors. */
-    float inside = (x > 0.0f) & (x < 0x1p32f) ? x : 0.0f, high = inside >= 0x1p31f ? 0x1p31f : 0.0f;
+    float inside = ((x > 0.0f) & (x < 0x1p32f)) ? x : 0.0f,
+          high = inside >= 0x1p31f ? 0x1p31f : 0.0f;
     uint32_t y = (uint32_t)(int32_t)(inside - high) + (high > 0.0f ? 0x80000000u : 0u);
     return x >= 0x1p32f ? UINT32_MAX : y;
 }
@@ -196,7 +198,7 @@ static inline int32_t emu_frexp_exp(float x)
     uint32_t magnitude = emu_bits(x) & 0x7fffffff;
     uint32_t scaled = emu_bits(emu_float(magnitude) * 0x1p32f);
     int32_t e = magnitude < 0x800000 ? (int32_t)(scaled >> 23) - 32 : (int32_t)(magnitude >> 23);
-    return (magnitude == 0) | (magnitude >= 0x7f800000) ? 0 : e - 126;
+    return ((magnitude == 0) | (magnitude >= 0x7f800000)) ? 0 : e - 126;
 }
 
 static inline float emu_frexp_mant(float x)
@@ -204,7 +206,7 @@ static inline float emu_frexp_mant(float x)
     uint32_t bits = emu_bits(x), magnitude = bits & 0x7fffffff;
     uint32_t scaled = magnitude < 0x800000 ? emu_bits(emu_float(magnitude) * 0x1p32f) : magnitude;
     uint32_t mantissa = (bits & 0x80000000) | 0x3f000000 | (scaled & 0x7fffff);
-    return (magnitude == 0) | (magnitude >= 0x7f800000) ? x : emu_float(mantissa);
+    return ((magnitude == 0) | (magnitude >= 0x7f800000)) ? x : emu_float(mantissa);
 }
 
 static inline int32_t emu_frexp_exp64(double x)

@@ -69,6 +69,7 @@
     CMP(nle_##t, t, t, !(a <= b))                                                                  \
     CMP(neq_##t, t, t, a != b)                                                                     \
     CMP(nlt_##t, t, t, !(a < b))
+#define OWN(name, dt, at, bt, ct, rule)
 #define MBCNT(name, run)
 #define RUN(name, run, class, dt, at)
 #include "tools/emu/ops_valu.def"
@@ -80,8 +81,35 @@
 #undef VM
 #undef VF
 #undef CMP
+#undef OWN
 #undef MBCNT
 #undef RUN
+
+KERNEL(permute, { pd[i] = emu_perm(pa[i], pb[i], pc[i]); })
+
+/* Nearly always all lanes have one selector and it names bytes of the sources. */
+static void v_perm_b32_kernel(uint32_t *pd, uint32_t *pm, const uint32_t *pa, const uint32_t *pb,
+                              const uint32_t *pc)
+{
+    uint32_t selector = pc[0], other = selector & 0xf8f8f8f8;
+    for (unsigned i = 0; i < EMU_LANES; i++)
+        other |= pc[i] ^ selector;
+    if (other) {
+        permute_kernel(pd, pm, pa, pb, pc);
+        return;
+    }
+    const uint32_t *p[4];
+    uint32_t shift[4];
+    for (unsigned k = 0; k < 4; k++) {
+        p[k] = selector >> 8 * k & 4 ? pa : pb;
+        shift[k] = 8 * (selector >> 8 * k & 3);
+    }
+    EMU_EACH_LANE
+    {
+        pd[i] = (p[0][i] >> shift[0] & 0xff) | (p[1][i] >> shift[1] & 0xff) << 8 |
+                (p[2][i] >> shift[2] & 0xff) << 16 | p[3][i] >> shift[3] << 24;
+    }
+}
 
 static void emu_run_nop(struct emu_wave *w, const struct emu_op *op)
 {
@@ -138,6 +166,7 @@ static void emu_run_mbcnt_hi(struct emu_wave *w, const struct emu_op *op)
         none)                                                                                      \
     ROW(v_cmpx_##name, emu_run_lanes, v_cmp_##name##_kernel, VALU, ALL, EMU_EXEC_OUT, mask, none,  \
         at, bt, none)
+#define OWN(name, dt, at, bt, ct, rule) LANES(name, VALU, rule, 0, dt, none, at, bt, ct)
 #define MBCNT(name, run) ROW(name, run, below_kernel, VALU, ALL, 0, u32, none, u32, u32, none)
 #define RUN(name, run, class, dt, at) ROW(name, run, NULL, class, OWN, 0, dt, none, at, none, none)
 

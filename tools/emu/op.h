@@ -111,15 +111,14 @@ enum emu_dpp_kind {
     EMU_DPP_ROW_XMASK, /* ctrl: 0..15 */
 };
 
-enum { EMU_DPP_NOWHERE = 0xff };
-
 struct emu_dpp {
     uint8_t kind; /* enum emu_dpp_kind */
     uint8_t row_mask, bank_mask;
     bool bound_ctrl; /* lanes without a source read 0; else they are not written */
     bool fetch_inactive;
     uint32_t ctrl;
-    const uint8_t *from; /* the source lane of each of EMU_LANES lanes, EMU_DPP_NOWHERE for none */
+    uint32_t sourced;     /* lanes that have a source lane */
+    const uint32_t *from; /* the source lane of each of EMU_LANES lanes, where it has one */
 };
 
 enum emu_omod { EMU_OMOD_NONE, EMU_OMOD_MUL2, EMU_OMOD_MUL4, EMU_OMOD_DIV2 };

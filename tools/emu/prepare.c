@@ -56,6 +56,7 @@ static bool is_plain(const struct emu_op *op)
     return true;
 }
 
+/* The source lane of a lane; EMU_LANES if it has none. */
 static unsigned dpp_from(const struct emu_dpp *dpp, unsigned lane)
 {
     unsigned row = lane & ~15u, i = lane & 15, ctrl = dpp->ctrl;
@@ -65,9 +66,9 @@ static unsigned dpp_from(const struct emu_dpp *dpp, unsigned lane)
     case EMU_DPP_QUAD_PERM:
         return (lane & ~3u) | (ctrl >> 2 * (lane & 3) & 3);
     case EMU_DPP_ROW_SHL:
-        return i + ctrl < 16 ? lane + ctrl : EMU_DPP_NOWHERE;
+        return i + ctrl < 16 ? lane + ctrl : EMU_LANES;
     case EMU_DPP_ROW_SHR:
-        return i >= ctrl ? lane - ctrl : EMU_DPP_NOWHERE;
+        return i >= ctrl ? lane - ctrl : EMU_LANES;
     case EMU_DPP_ROW_ROR:
         return row | ((i - ctrl) & 15);
     case EMU_DPP_ROW_MIRROR:
@@ -83,11 +84,14 @@ static unsigned dpp_from(const struct emu_dpp *dpp, unsigned lane)
 
 static int prepare_dpp(struct emu_code *code, struct emu_dpp *dpp)
 {
-    uint8_t *from = emu_code_alloc(code, EMU_LANES);
+    uint32_t *from = emu_code_alloc(code, EMU_LANES * sizeof *from);
     if (!from)
         return -1;
-    for (unsigned lane = 0; lane < EMU_LANES; lane++)
-        from[lane] = (uint8_t)dpp_from(dpp, lane);
+    for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+        unsigned source = dpp_from(dpp, lane);
+        from[lane] = source < EMU_LANES ? source : lane;
+        dpp->sourced |= (uint32_t)(source < EMU_LANES) << lane;
+    }
     dpp->from = from;
     return 1;
 }
