@@ -7,7 +7,7 @@
 /* What a row's dominant key gains, in units of the score before score_scale. The last key gains
  * more than a lazy rescale tolerates (8 in log2). */
 enum boundary { BOUNDARY_FIRST, BOUNDARY_LAST, BOUNDARY_DIAGONAL, BOUNDARY_EDGE, BOUNDARY_COUNT };
-enum { HEAD_DIM_WORDS = 1024 / 64 }; /* bits for the longest row that --shape takes */
+enum { ROW_MAX = 1024 }; /* the longest row that --shape takes */
 static const double gains[BOUNDARY_COUNT] = {6, 10, 8, 5};
 static const double base_drop = 8;
 
@@ -52,34 +52,38 @@ static enum ws_status allocate(struct ws_values *values, const struct ws_problem
                                   count, ws_tensor_name(tensor));
 }
 
-/* row += amplitude * code, where a code is a vector of +1 and -1: two rows that share one gain
- * amplitude^2 * length in their product. */
-static void add_code(float *row, int64_t length, double amplitude, const uint64_t *bits)
+/* Codes are vectors of about unit elements: two rows that hold one at amplitudes a and b gain
+ * a * b * length in their product. These are Walsh functions, which gain nothing from each other.
+ */
+static float walsh(int index, int64_t d)
 {
-    for (int64_t d = 0; d < length; ++d)
-        row[d] += (float)(bits[d / 64] >> d % 64 & 1 ? amplitude : -amplitude);
+    return d >> index & 1 ? -1.0F : 1.0F;
 }
 
-/* Walsh functions: the base's and the boundaries' codes gain nothing from each other. */
 static void add_walsh(float *row, int64_t length, double amplitude, int index)
 {
-    static const uint64_t functions[] = {UINT64_MAX, 0xaaaaaaaaaaaaaaaa, 0xcccccccccccccccc,
-                                         0xf0f0f0f0f0f0f0f0, 0xff00ff00ff00ff00};
-    uint64_t bits[HEAD_DIM_WORDS];
-    for (int i = 0; i < HEAD_DIM_WORDS; ++i)
-        bits[i] = functions[index];
-    add_code(row, length, amplitude, bits);
+    for (int64_t d = 0; d < length; ++d)
+        row[d] += (float)amplitude * walsh(index, d);
 }
 
-/* A random code for each query's diagonal: any two gain little from each other. */
+/* A random code for each query's diagonal: any two gain little from each other, and nothing from a
+ * Walsh function, whose share is taken out. */
 static void add_diagonal(float *row, int64_t length, double amplitude, uint64_t seed, int64_t query)
 {
     struct ws_random random;
-    uint64_t bits[HEAD_DIM_WORDS];
+    float code[ROW_MAX];
     ws_random_seed(&random, seed ^ ((uint64_t)query + 1) * UINT64_C(0x9e3779b97f4a7c15));
-    for (int i = 0; i < HEAD_DIM_WORDS; ++i)
-        bits[i] = ws_random_bits(&random);
-    add_code(row, length, amplitude, bits);
+    for (int64_t d = 0; d < length; ++d)
+        code[d] = ws_random_bits(&random) & 1 ? 1.0F : -1.0F;
+    for (int index = 0; index <= BOUNDARY_COUNT; ++index) {
+        float share = 0;
+        for (int64_t d = 0; d < length; ++d)
+            share += code[d] * walsh(index, d) / (float)length;
+        for (int64_t d = 0; d < length; ++d)
+            code[d] -= share * walsh(index, d);
+    }
+    for (int64_t d = 0; d < length; ++d)
+        row[d] += (float)amplitude * code[d];
 }
 
 enum { WALSH_BASE = BOUNDARY_COUNT }; /* the boundaries' are numbered as they are */

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# fixed.sh WAVESMITH PRESETS LIST: verifies every problem of the list.
+set -u
+wavesmith=$1
+presets=$2
+failures=0
+count=0
+while read -r preset options; do
+    case $preset in '' | '#'*) continue ;; esac
+    count=$((count + 1))
+    # The options are words; none holds a space.
+    if ! "$wavesmith" verify "$presets/$preset.yaml" --device emu $options </dev/null; then
+        failures=$((failures + 1))
+    fi
+done <"$3"
+echo "$count problems, $failures failed"
+[ "$count" -eq 50 ] && [ "$failures" -eq 0 ]

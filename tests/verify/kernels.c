@@ -1,0 +1,62 @@
+#include "tests/verify/kernels.h"
+
+const struct mask_row mask_rows[MASK_ROWS] = {
+    {"none", WS_MASK_NONE, WS_ALIGN_BOTTOM_RIGHT},
+    {"top_left", WS_MASK_CAUSAL, WS_ALIGN_TOP_LEFT},
+    {"bottom_right", WS_MASK_CAUSAL, WS_ALIGN_BOTTOM_RIGHT},
+};
+
+struct ws_spec load_preset(const char *preset, int head_dim, const struct mask_row *mask)
+{
+    char path[512];
+    struct ws_config config = {0};
+    struct ws_error error;
+    snprintf(path, sizeof path, PRESETS "/%s.yaml", preset);
+    assert_ok(ws_config_load(&config, path, NULL, &error), &error);
+    assert_int_equal(config.count, 1);
+    struct ws_spec spec = config.points[0].spec;
+    ws_config_free(&config);
+    if (spec.head_dim_qk == 0)
+        spec.head_dim_qk = spec.head_dim_v = head_dim;
+    spec.mask = mask->mask;
+    spec.align = mask->align;
+    return spec;
+}
+
+struct ws_problem make_problem(const struct ws_spec *spec, const char *shape, uint64_t seed)
+{
+    struct ws_sizes sizes;
+    struct ws_problem problem;
+    struct ws_error error;
+    assert_ok(ws_sizes_parse(&sizes, shape, &error), &error);
+    assert_ok(ws_problem_init(&problem, spec, &sizes, WS_BSHD, &error), &error);
+    problem.seed = seed;
+    return problem;
+}
+
+void open_emulator(struct ws_tool_device *device)
+{
+    struct ws_error error;
+    *device = (struct ws_tool_device){0};
+    assert_ok(ws_tool_device_open(device, "emu", "gfx1151", &error), &error);
+    assert_ok(ws_tool_device_target(device, "gfx1151", &error), &error);
+}
+
+bool passes(struct ws_tool_device *device, const void *image, size_t size,
+            const struct ws_kernel_shape *shape, const struct ws_spec *spec,
+            const struct ws_problem *problem, char *reason)
+{
+    const struct ws_trial_options options = {
+        .strict = true, .sample_given = true, .sample_all = true};
+    struct ws_loaded loaded;
+    struct ws_trial trial;
+    struct ws_error error;
+    assert_ok(ws_trial_load(&loaded, device, image, size, shape, &error), &error);
+    assert_ok(ws_trial_run(&trial, &loaded, spec, problem, &options, &error), &error);
+    bool pass = trial.verdict.pass;
+    if (reason)
+        snprintf(reason, sizeof trial.verdict.reason, "%s", trial.verdict.reason);
+    ws_trial_free(&trial);
+    ws_trial_unload(&loaded);
+    return pass;
+}

@@ -1,0 +1,34 @@
+/* What the tests of whole kernels share: presets, problems by text, runs on the emulator. Include
+ * cmocka's headers through this one. */
+#ifndef VERIFY_TEST_KERNELS_H
+#define VERIFY_TEST_KERNELS_H
+
+#include "gen/kernel.h"
+#include "tests/tools/support.h"
+#include "tools/wavesmith/trial.h"
+
+struct mask_row {
+    const char *name;
+    enum ws_mask mask;
+    enum ws_align align;
+};
+enum { MASK_ROWS = 3 };
+extern const struct mask_row mask_rows[MASK_ROWS];
+
+/* The spec of a preset's only point, with a mask, and a head dim where the preset leaves it open.
+ */
+struct ws_spec load_preset(const char *preset, int head_dim, const struct mask_row *mask);
+
+/* A problem for a spec from the text of --shape. */
+struct ws_problem make_problem(const struct ws_spec *spec, const char *shape, uint64_t seed);
+
+/* Opens the emulator for gfx1151. */
+void open_emulator(struct ws_tool_device *device);
+
+/* Runs a code object on a problem, strict, every workgroup; true if it passes. What was wrong goes
+ * to `reason` (256 bytes) unless that is NULL. */
+bool passes(struct ws_tool_device *device, const void *image, size_t size,
+            const struct ws_kernel_shape *shape, const struct ws_spec *spec,
+            const struct ws_problem *problem, char *reason);
+
+#endif

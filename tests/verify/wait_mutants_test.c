@@ -1,0 +1,190 @@
+/* Every wait of a compiled kernel replaced by s_nop in turn: strict emulation reports it or the
+ * result is wrong. A wait may survive only if counting shows that nothing it waits for can be in
+ * flight there; that reason is printed. */
+#include "tests/verify/kernels.h"
+#include "tools/wavesmith/isa/isa.h"
+
+enum { S_NOP = (int)0xbf800000, S_ENDPGM = (int)0xbfb00000 };
+enum counter { VMCNT, LGKMCNT, VSCNT, COUNTER_COUNT };
+static const char *const counter_names[COUNTER_COUNT] = {"vmcnt", "lgkmcnt", "vscnt"};
+enum { MANY = 63 }; /* more in flight than a counter holds */
+
+struct kernel {
+    struct ws_spec spec;
+    struct ws_compiled compiled;
+    struct ws_object object;
+    const struct ws_object_kernel *info;
+    struct ws_isa isa;
+    int (*in_flight)[COUNTER_COUNT]; /* at most, before each instruction */
+};
+
+static bool begins(const struct ws_instruction *instruction, const char *prefix)
+{
+    return strncmp(instruction->text, prefix, strlen(prefix)) == 0;
+}
+
+static int counter_of(const struct ws_instruction *instruction)
+{
+    if (instruction->class == WS_ISA_LDS || instruction->class == WS_ISA_SMEM)
+        return LGKMCNT;
+    if (instruction->class != WS_ISA_VMEM && instruction->class != WS_ISA_SCRATCH)
+        return -1;
+    return strstr(instruction->text, "_store") ? VSCNT : VMCNT;
+}
+
+/* How many operations of a counter a wait lets be in flight; MANY if it does not name it. */
+static int allows(const struct ws_instruction *instruction, int counter)
+{
+    if (begins(instruction, "s_waitcnt_vscnt"))
+        return counter == VSCNT ? (int)strtol(strchr(instruction->text, ',') + 1, NULL, 0) : MANY;
+    char name[16];
+    snprintf(name, sizeof name, "%s(", counter_names[counter]);
+    const char *at = begins(instruction, "s_waitcnt ") ? strstr(instruction->text, name) : NULL;
+    return at ? (int)strtol(at + strlen(name), NULL, 0) : MANY;
+}
+
+/* What is in flight after an instruction, from what was before. */
+static void step(const struct ws_instruction *instruction, int in_flight[COUNTER_COUNT])
+{
+    int raised = counter_of(instruction);
+    for (int c = 0; c < COUNTER_COUNT; ++c) {
+        int most = allows(instruction, c);
+        in_flight[c] = in_flight[c] < most ? in_flight[c] : most;
+        if (c == raised && in_flight[c] < MANY)
+            in_flight[c]++;
+    }
+}
+
+/* The most that can be in flight before each instruction, over all ways to it: a fixed point. */
+static void count_in_flight(struct kernel *kernel)
+{
+    const struct ws_isa *isa = &kernel->isa;
+    kernel->in_flight = calloc(isa->count, sizeof *kernel->in_flight);
+    assert_non_null(kernel->in_flight);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int b = 0; b < isa->block_count; ++b) {
+            const struct ws_isa_block *block = &isa->blocks[b];
+            int now[COUNTER_COUNT];
+            memcpy(now, kernel->in_flight[block->first], sizeof now);
+            for (size_t i = 0; i < block->count; ++i) {
+                memcpy(kernel->in_flight[block->first + i], now, sizeof now);
+                step(&isa->instructions[block->first + i], now);
+            }
+            for (int s = 0; s < 2 && block->successor[s] >= 0; ++s)
+                for (int c = 0; c < COUNTER_COUNT; ++c) {
+                    int *before = &kernel->in_flight[isa->blocks[block->successor[s]].first][c];
+                    changed = changed || now[c] > *before;
+                    *before = now[c] > *before ? now[c] : *before;
+                }
+        }
+    }
+}
+
+static void open_kernel(struct kernel *kernel, const char *preset, int head_dim,
+                        const struct mask_row *mask)
+{
+    struct ws_error error;
+    *kernel = (struct kernel){.spec = load_preset(preset, head_dim, mask)};
+    assert_ok(ws_compile(&kernel->spec, NULL, &kernel->compiled, &error), &error);
+    const struct ws_code *code = &kernel->compiled.code;
+    assert_ok(ws_object_read(&kernel->object, code->bytes, code->size, &error), &error);
+    kernel->info = ws_object_find(&kernel->object, kernel->compiled.shape.symbol);
+    assert_non_null(kernel->info);
+    assert_ok(ws_isa_read(&kernel->isa, code->bytes, &kernel->object, kernel->info, &error),
+              &error);
+    count_in_flight(kernel);
+}
+
+static void close_kernel(struct kernel *kernel)
+{
+    free(kernel->in_flight);
+    ws_isa_free(&kernel->isa);
+    ws_object_free(&kernel->object);
+    ws_compiled_free(&kernel->compiled);
+}
+
+/* Together they reach every block, with every key tile of a masked block visible to some query. */
+static const char *const shapes[] = {"B=1,Hq=2,Hk=1,Sq=40,Sk=90", "B=1,Hq=1,Hk=1,Sq=70,Sk=48",
+                                     "B=1,Hq=1,Hk=1,Sq=130,Sk=90"};
+
+/* Whether the kernel still passes with one instruction replaced. */
+static bool passes_with(struct kernel *kernel, struct ws_tool_device *device, size_t index,
+                        int replacement, uint64_t seed)
+{
+    const struct ws_code *code = &kernel->compiled.code;
+    const struct ws_instruction *instruction = &kernel->isa.instructions[index];
+    uint32_t kept = 0;
+    uint32_t word = (uint32_t)replacement;
+    uint8_t *at = code->bytes + kernel->info->code_offset + instruction->offset;
+    memcpy(&kept, at, sizeof kept);
+    memcpy(at, &word, sizeof word);
+    bool pass = true;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0] && pass; ++i) {
+        struct ws_problem problem = make_problem(&kernel->spec, shapes[i], seed);
+        pass = passes(device, code->bytes, code->size, &kernel->compiled.shape, &kernel->spec,
+                      &problem, NULL);
+    }
+    memcpy(at, &kept, sizeof kept);
+    return pass;
+}
+
+/* Why a wait may be missing without harm, or NULL. */
+static const char *excuse(const struct kernel *kernel, size_t index)
+{
+    const struct ws_instruction *wait = &kernel->isa.instructions[index];
+    for (int c = 0; c < COUNTER_COUNT; ++c)
+        if (kernel->in_flight[index][c] > allows(wait, c))
+            return NULL;
+    return "nothing it waits for can be in flight there";
+}
+
+static void remove_waits(struct ws_tool_device *device, const char *preset, int head_dim,
+                         const struct mask_row *mask, uint64_t seed)
+{
+    struct kernel kernel;
+    int removed = 0;
+    int survived = 0;
+    open_kernel(&kernel, preset, head_dim, mask);
+    for (size_t i = 0; i < kernel.isa.count; ++i) {
+        const struct ws_instruction *wait = &kernel.isa.instructions[i];
+        if (!begins(wait, "s_waitcnt ") && !begins(wait, "s_waitcnt_vscnt"))
+            continue;
+        removed++;
+        if (!passes_with(&kernel, device, i, S_NOP, seed))
+            continue;
+        const char *why = excuse(&kernel, i);
+        if (passes_with(&kernel, device, i, S_ENDPGM, seed))
+            why = NULL; /* never executed: no problem here reaches it */
+        print_message("%s %s, 0x%x '%s' survives: %s\n", preset, mask->name, wait->offset,
+                      wait->text, why ? why : "without a reason");
+        survived += why == NULL;
+    }
+    print_message("%s d%d %s: %d waits removed\n", preset, head_dim, mask->name, removed);
+    close_kernel(&kernel);
+    assert_true(removed > 10);
+    assert_int_equal(survived, 0);
+}
+
+static void every_removed_wait_is_noticed(void **state)
+{
+    uint64_t seed = *(uint64_t *)*state;
+    struct ws_tool_device device;
+    open_emulator(&device);
+    for (int mask = 0; mask < MASK_ROWS; ++mask) {
+        remove_waits(&device, "swap", 64, &mask_rows[mask], seed);
+        remove_waits(&device, "swap_d64", 64, &mask_rows[mask], seed);
+        remove_waits(&device, "swap_d128", 128, &mask_rows[mask], seed);
+    }
+    ws_tool_device_close(&device);
+}
+
+int main(void)
+{
+    static uint64_t seed;
+    seed = test_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(every_removed_wait_is_noticed, &seed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
