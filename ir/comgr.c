@@ -57,10 +57,13 @@ static bool resolve(struct ws_comgr *comgr, const char **missing)
 
 static enum ws_status load(struct ws_comgr *comgr, const char *path, struct ws_error *error)
 {
-    const char *const named[] = {path ? path : getenv("WS_COMGR_LIBRARY"), NULL};
+    const char *chosen = path ? path : getenv("WS_COMGR_LIBRARY");
+    const char *const named[] = {chosen && chosen[0] ? chosen : NULL, NULL};
     const char *const standard[] = {"libamd_comgr.so.3", "libamd_comgr.so.2", NULL};
     char tried[WS_ERROR_MESSAGE_SIZE / 2] = "";
     for (const char *const *name = named[0] ? named : standard; *name; name++) {
+        /* Naming it is the caller's right:
+         * NOLINTNEXTLINE(clang-analyzer-optin.taint.GenericTaint) */
         comgr->library = dlopen(*name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         if (comgr->library)
             return WS_OK;
@@ -205,8 +208,9 @@ static enum ws_status perform(struct ws_comgr *comgr, struct action *action, con
 enum ws_status ws_comgr_describe(struct ws_comgr *comgr, struct ws_backend_info *info,
                                  struct ws_error *error)
 {
-    /* One line of output is ours: the preprocessor may add others. */
-    static const char source[] = "wavesmith __clang_major__ __clang_minor__ __clang_patchlevel__\n";
+    /* One line of the output is ours; the preprocessor adds others. */
+#define MARK "\nwavesmith"
+    static const char source[] = MARK " __clang_major__ __clang_minor__ __clang_patchlevel__\n";
     const char *isa = NULL;
     size_t prefix = strlen(ISA_PREFIX);
     if (comgr->get_isa_name(0, &isa) || strlen(isa) <= prefix)
@@ -225,10 +229,12 @@ enum ws_status ws_comgr_describe(struct ws_comgr *comgr, struct ws_backend_info 
     if (status)
         return status;
     int version[3] = {0, 0, 0};
-    const char *line = strstr(action.output, "\nwavesmith ");
-    int found = line ? sscanf(line, " wavesmith %d %d %d", version, version + 1, version + 2) : 0;
+    char *line = strstr(action.output, MARK);
+    char *end = line ? line + strlen(MARK) : NULL;
+    for (int i = 0; end && i < 3; i++)
+        version[i] = (int)strtol(end, &end, 10);
     free(action.output);
-    if (found != 3)
+    if (version[0] <= 0)
         return ws_fail(error, WS_ERROR_ENVIRONMENT, "comgr does not say which LLVM it holds");
     snprintf(info->version, sizeof info->version, "%zu.%zu (LLVM %d.%d.%d)", comgr->major,
              comgr->minor, version[0], version[1], version[2]);

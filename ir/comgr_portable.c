@@ -12,7 +12,7 @@ static void strip_attributes(LLVMValueRef function, LLVMAttributeIndex index)
     unsigned count = LLVMGetAttributeCountAtIndex(function, index);
     if (!count)
         return;
-    LLVMAttributeRef *attributes = calloc(count, sizeof(LLVMAttributeRef));
+    LLVMAttributeRef *attributes = (LLVMAttributeRef *)calloc(count, sizeof(LLVMAttributeRef));
     if (!attributes)
         return;
     LLVMGetAttributesAtIndex(function, index, attributes);

@@ -1,5 +1,6 @@
 #include "ir/compile.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +32,8 @@ static enum ws_status compile(const struct ws_job *job, struct ws_comgr *comgr,
     enum ws_status status = describe(job, comgr, &result->info, error);
     if (status)
         return status;
-    strcpy(code->backend, job->backend == WS_BACKEND_COMGR ? "comgr" : "llvm");
+    snprintf(code->backend, sizeof code->backend, "%s",
+             job->backend == WS_BACKEND_COMGR ? "comgr" : "llvm");
     memcpy(code->backend_version, result->info.version, sizeof code->backend_version);
     ws_build_identity(job, &result->info, code->build_id);
     status = job->backend == WS_BACKEND_COMGR ? ws_comgr_compile(comgr, job, code, error)
@@ -129,9 +131,9 @@ static enum ws_status run_isolated(const struct ws_codegen_options *options, str
         status = ws_worker_run(options, job, result, error);
     else if (lines)
         status = ws_fail(error, WS_ERROR_ARGUMENT,
-                         "backend option \"%s\" without a worker: LLVM keeps options for the whole "
-                         "process, so they need isolation worker",
-                         options->options[0]);
+                         "backend options (%.200s) without a worker: LLVM keeps options for the "
+                         "whole process, so they need isolation worker",
+                         lines);
     else
         status = ws_job_run(job, result, error);
     free(lines);

@@ -37,11 +37,10 @@ enum ws_status ws_worker_find(const char *asked, char path[WS_WORKER_PATH_SIZE],
                               struct ws_error *error)
 {
     const char *named = asked ? asked : getenv("WS_WORKER");
-    if (named) {
-        if (strlen(named) < WS_WORKER_PATH_SIZE && usable(named)) {
-            strcpy(path, named);
+    if (named && named[0]) {
+        int length = snprintf(path, WS_WORKER_PATH_SIZE, "%s", named);
+        if (length < WS_WORKER_PATH_SIZE && usable(path))
             return WS_OK;
-        }
         return ws_fail(error, WS_ERROR_ENVIRONMENT, "the worker %s cannot be executed (named %s)",
                        named, asked ? "in the options" : "in WS_WORKER");
     }

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -88,8 +89,8 @@ static struct worker *take_idle(struct ws_worker_pool *pool, const char *key)
             continue;
         }
         *at = worker->next;
-        char byte;
-        if (recv(worker->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN) {
+        struct pollfd gone = {.fd = worker->socket, .events = POLLIN};
+        if (poll(&gone, 1, 0) == 0) { /* an idle worker says nothing */
             taken = worker;
         } else {
             worker->next = dead;

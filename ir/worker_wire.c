@@ -117,9 +117,12 @@ static enum ws_wire receive_all(int socket, void *bytes, size_t size,
 /* The strings of a job, in the order in which they travel. */
 static void job_strings(struct ws_job *job, const char **strings[STRING_COUNT])
 {
-    const char **const table[STRING_COUNT] = {&job->cpu,        &job->passes,  &job->linker,
-                                              &job->comgr_path, &job->options, &job->ir};
-    memcpy(strings, table, sizeof table);
+    strings[0] = &job->cpu;
+    strings[1] = &job->passes;
+    strings[2] = &job->linker;
+    strings[3] = &job->comgr_path;
+    strings[4] = &job->options;
+    strings[5] = &job->ir;
 }
 
 enum ws_wire ws_wire_send_job(int socket, const struct ws_job *job, double seconds,

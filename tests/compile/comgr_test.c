@@ -10,8 +10,7 @@ static char code_path[64];
 /* What the stand-in compiles to. */
 static void give(const uint8_t *bytes, size_t size)
 {
-    FILE *file = fopen(code_path, "wb");
-    assert_non_null(file);
+    FILE *file = open_file(code_path, "wb");
     assert_int_equal(fwrite(bytes, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
 }
@@ -110,8 +109,7 @@ static void checks_what_it_gets(void **state)
     struct ws_codegen_options options = with_comgr(WS_TEST_COMGR_2);
     struct ws_error error;
     static uint8_t bytes[1 << 16];
-    FILE *file = fopen(WS_TEST_UNDEFINED, "rb");
-    assert_non_null(file);
+    FILE *file = open_file(WS_TEST_UNDEFINED, "rb");
     give(bytes, fread(bytes, 1, sizeof bytes, file));
     fclose(file);
     assert_refused(good_ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);

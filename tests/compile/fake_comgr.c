@@ -14,7 +14,7 @@ enum { SOURCE = 1, LOG = 5, BC = 6, RELOCATABLE = 7, EXECUTABLE = 8, OBJECTS_MAX
 
 enum action { PREPROCESS, CODEGEN, LINK, OTHER };
 
-struct handle {
+struct comgr_handle {
     uint64_t handle;
 };
 
@@ -29,7 +29,7 @@ static struct object {
 } objects[OBJECTS_MAX];
 static uint64_t object_count = 1;
 
-static int create(int kind, struct handle *handle)
+static int create(int kind, struct comgr_handle *handle)
 {
     if (object_count == OBJECTS_MAX)
         return 3;
@@ -48,9 +48,9 @@ static int fill(struct object *object, const char *bytes, size_t size)
     return 0;
 }
 
-static int answer(struct handle set, int kind, const char *bytes, size_t size)
+static int answer(struct comgr_handle set, int kind, const char *bytes, size_t size)
 {
-    struct handle data;
+    struct comgr_handle data;
     struct object *into = &objects[set.handle];
     if (create(kind, &data) || fill(&objects[data.handle], bytes, size))
         return 3;
@@ -58,7 +58,7 @@ static int answer(struct handle set, int kind, const char *bytes, size_t size)
     return 0;
 }
 
-static const struct object *member(struct handle set, int kind)
+static const struct object *member(struct comgr_handle set, int kind)
 {
     const struct object *in = &objects[set.handle];
     for (size_t i = 0; i < in->member_count; i++) {
@@ -102,27 +102,27 @@ COMGR(get_isa_name, size_t index, const char **name)
     return 0;
 }
 
-COMGR(create_data, int kind, struct handle *data)
+COMGR(create_data, int kind, struct comgr_handle *data)
 {
     return create(kind, data);
 }
 
-COMGR(release_data, struct handle data)
+COMGR(release_data, struct comgr_handle data)
 {
     return data.handle == 0;
 }
 
-COMGR(set_data, struct handle data, size_t size, const char *bytes)
+COMGR(set_data, struct comgr_handle data, size_t size, const char *bytes)
 {
     return fill(&objects[data.handle], bytes, size);
 }
 
-COMGR(set_data_name, struct handle data, const char *name)
+COMGR(set_data_name, struct comgr_handle data, const char *name)
 {
     return data.handle == 0 || !name[0];
 }
 
-COMGR(get_data, struct handle data, size_t *size, char *bytes)
+COMGR(get_data, struct comgr_handle data, size_t *size, char *bytes)
 {
     if (bytes)
         memcpy(bytes, objects[data.handle].bytes, *size);
@@ -130,12 +130,12 @@ COMGR(get_data, struct handle data, size_t *size, char *bytes)
     return 0;
 }
 
-COMGR(create_data_set, struct handle *set)
+COMGR(create_data_set, struct comgr_handle *set)
 {
     return create(0, set);
 }
 
-COMGR(destroy_data_set, struct handle set)
+COMGR(destroy_data_set, struct comgr_handle set)
 {
     struct object *object = &objects[set.handle];
     for (size_t i = 0; i < object->member_count; i++) {
@@ -147,57 +147,58 @@ COMGR(destroy_data_set, struct handle set)
     return 0;
 }
 
-COMGR(data_set_add, struct handle set, struct handle data)
+COMGR(data_set_add, struct comgr_handle set, struct comgr_handle data)
 {
     struct object *object = &objects[set.handle];
     object->members[object->member_count++] = data.handle;
     return 0;
 }
 
-COMGR(action_data_count, struct handle set, int kind, size_t *count)
+COMGR(action_data_count, struct comgr_handle set, int kind, size_t *count)
 {
     *count = member(set, kind) != NULL;
     return 0;
 }
 
-COMGR(action_data_get_data, struct handle set, int kind, size_t index, struct handle *data)
+COMGR(action_data_get_data, struct comgr_handle set, int kind, size_t index,
+      struct comgr_handle *data)
 {
     data->handle = (uint64_t)(member(set, kind) - objects);
     return index != 0;
 }
 
-COMGR(create_action_info, struct handle *info)
+COMGR(create_action_info, struct comgr_handle *info)
 {
     return create(0, info);
 }
 
-COMGR(destroy_action_info, struct handle info)
+COMGR(destroy_action_info, struct comgr_handle info)
 {
     return info.handle == 0;
 }
 
-COMGR(action_info_set_isa_name, struct handle info, const char *isa)
+COMGR(action_info_set_isa_name, struct comgr_handle info, const char *isa)
 {
     snprintf(objects[info.handle].isa, sizeof objects[info.handle].isa, "%s", isa);
     return 0;
 }
 
-COMGR(action_info_set_language, struct handle info, int language)
+COMGR(action_info_set_language, struct comgr_handle info, int language)
 {
     return info.handle == 0 || language != 1;
 }
 
-COMGR(action_info_set_option_list, struct handle info, const char **options, size_t count)
+COMGR(action_info_set_option_list, struct comgr_handle info, const char **options, size_t count)
 {
     return info.handle == 0 || (count && !options[count - 1]);
 }
 
-COMGR(action_info_set_logging, struct handle info, bool on)
+COMGR(action_info_set_logging, struct comgr_handle info, bool on)
 {
     return info.handle == 0 || !on;
 }
 
-static int preprocess(struct handle output)
+static int preprocess(struct comgr_handle output)
 {
     char text[128];
     int size = snprintf(text, sizeof text, "# 1 \"version.cl\"\n\nwavesmith %s 0 1\n",
@@ -205,7 +206,7 @@ static int preprocess(struct handle output)
     return answer(output, SOURCE, text, (size_t)size);
 }
 
-static int codegen(const struct object *input, struct handle output)
+static int codegen(const struct object *input, struct comgr_handle output)
 {
     static const char log[] = "error: the stand-in was told to fail";
     if (!input || input->size < 4 || memcmp(input->bytes, "BC\xc0\xde", 4) != 0)
@@ -217,18 +218,22 @@ static int codegen(const struct object *input, struct handle output)
     return answer(output, RELOCATABLE, "relocatable", 11);
 }
 
-static int link_code(const struct object *input, struct handle output)
+static int link_code(const struct object *input, struct comgr_handle output)
 {
     static char bytes[1 << 20];
-    FILE *file = fopen(getenv("FAKE_COMGR_CODE"), "rb");
-    if (!input || input->size != 11 || !file)
+    const char *path = getenv("FAKE_COMGR_CODE");
+    if (!input || input->size != 11 || !path)
+        return 2;
+    FILE *file = fopen(path, "rb");
+    if (!file)
         return 2;
     size_t size = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
     return answer(output, EXECUTABLE, bytes, size);
 }
 
-COMGR(do_action, int action, struct handle info, struct handle input, struct handle output)
+COMGR(do_action, int action, struct comgr_handle info, struct comgr_handle input,
+      struct comgr_handle output)
 {
     if (strncmp(objects[info.handle].isa, isas[0], 20) != 0)
         return 2;

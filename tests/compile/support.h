@@ -42,6 +42,16 @@ static inline void unit_close(struct unit *unit)
     LLVMContextDispose(unit->context);
 }
 
+static inline FILE *open_file(const char *path, const char *mode)
+{
+    FILE *file = fopen(path, mode);
+    if (!file) {
+        print_error("cannot open %s\n", path);
+        abort();
+    }
+    return file;
+}
+
 static inline void assert_says(const struct ws_error *error, const char *part)
 {
     if (!strstr(error->message, part))
