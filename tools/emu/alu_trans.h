@@ -108,7 +108,7 @@ static inline float emu_turn(float x, unsigned quarters)
     sine = sine * q - 1.0 / 5040;
     sine = sine * q + 1.0 / 120;
     sine = sine * q - 1.0 / 6;
-    sine = sine * q * r + r;
+    sine = (sine * q + 1.0) * r; /* in this order -0 stays -0 */
     double cosine = 1.0 / 479001600;
     cosine = cosine * q - 1.0 / 3628800;
     cosine = cosine * q + 1.0 / 40320;
