@@ -38,9 +38,9 @@ enum ws_status ws_llvm_compile(const struct ws_job *job, struct ws_code *code,
 /* The default pass pipeline of the LLVM backend (docs/compile.md). */
 extern const char ws_llvm_default_passes[];
 
-/* Links one relocatable object into a code object, with the job's linker. */
-enum ws_status ws_link(struct ws_code *code, const void *object, size_t size,
-                       const struct ws_job *job, struct ws_error *error);
+/* Links one relocatable object into a code object; `linker` as in ws_codegen_options. */
+enum ws_status ws_link(struct ws_code *code, const void *object, size_t size, const char *linker,
+                       struct ws_error *error);
 
 /* Whether the bytes are what the runtime loads: a code object v5 for the cpu with no undefined
  * symbols. WS_ERROR_COMPILE names the compiler that made it. */

@@ -19,7 +19,9 @@
 #include "ir/compile_job.h"
 #include "ir/lld_shim.h"
 
-enum { ARGUMENTS_MAX = 8 + 2 * WS_BACKEND_OPTIONS_MAX, PATH_SIZE = 64 };
+enum { PATH_SIZE = 64 };
+
+#define ARGUMENTS "-shared", "--no-undefined", "--threads=1"
 
 enum link_file {
     LINK_OBJECT,
@@ -142,43 +144,24 @@ static void *drain(void *data)
     }
 }
 
-/* The arguments, with the backend options repeated: lld resets LLVM's options of the process to
- * their defaults and then applies those it is given, so a worker's stay in force. */
-static size_t fill_arguments(const char *argv[ARGUMENTS_MAX], char *options)
-{
-    size_t argc = 0;
-    const char *const fixed[] = {"ld.lld", "-shared", "--no-undefined", "--threads=1"};
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        argv[argc++] = fixed[i];
-    char *rest = options;
-    for (char *option = strtok_r(rest, "\n", &rest); option; option = strtok_r(NULL, "\n", &rest)) {
-        argv[argc++] = "-mllvm";
-        argv[argc++] = option;
-    }
-    return argc;
-}
-
-static void run_lld(struct link *link, char *options)
+static void run_lld(struct link *link)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* lld's state, not ours */
     char object[PATH_SIZE];
     char output[PATH_SIZE];
     snprintf(object, sizeof object, "/proc/self/fd/%d", link->fd[LINK_OBJECT]);
     snprintf(output, sizeof output, "/proc/self/fd/%d", link->fd[LINK_PIPE_WRITE]);
-    const char *argv[ARGUMENTS_MAX];
-    size_t argc = fill_arguments(argv, options);
-    argv[argc++] = object;
-    argv[argc++] = "-o";
-    argv[argc++] = output;
+    const char *const argv[] = {"ld.lld", ARGUMENTS, object, "-o", output};
 
     pthread_mutex_lock(&lock);
     double start = ws_thread_cpu_ms();
-    link->exit_code = ws_lld_main(argv, argc, link->message, sizeof link->message);
+    link->exit_code =
+        ws_lld_main(argv, sizeof argv / sizeof *argv, link->message, sizeof link->message);
     link->cpu_ms = ws_thread_cpu_ms() - start;
     pthread_mutex_unlock(&lock);
 }
 
-static enum ws_status link_built_in(struct link *link, const char *options, struct ws_error *error)
+static enum ws_status link_built_in(struct link *link, struct ws_error *error)
 {
     int pipe[2];
     if (pipe2(pipe, O_CLOEXEC))
@@ -187,16 +170,12 @@ static enum ws_status link_built_in(struct link *link, const char *options, stru
     link->fd[LINK_PIPE_WRITE] = pipe[1];
     fcntl(pipe[0], F_SETFL, O_NONBLOCK);
     link->fd[LINK_DONE] = eventfd(0, EFD_CLOEXEC);
-    char *copy = strdup(options ? options : "");
     pthread_t reader;
-    if (!copy || link->fd[LINK_DONE] < 0 || pthread_create(&reader, NULL, drain, link)) {
-        free(copy);
+    if (link->fd[LINK_DONE] < 0 || pthread_create(&reader, NULL, drain, link))
         return ws_fail(error, WS_ERROR_MEMORY, "no thread for the linker's output");
-    }
-    run_lld(link, copy);
+    run_lld(link);
     eventfd_write(link->fd[LINK_DONE], 1);
     pthread_join(reader, NULL);
-    free(copy);
     if (link->drain_errno)
         return ws_fail(error, WS_ERROR_IO, "the linker's output: %s", strerror(link->drain_errno));
     return WS_OK;
@@ -204,22 +183,20 @@ static enum ws_status link_built_in(struct link *link, const char *options, stru
 
 #else
 
-static enum ws_status link_built_in(struct link *link, const char *options, struct ws_error *error)
+static enum ws_status link_built_in(struct link *link, struct ws_error *error)
 {
-    (void)options;
     return spawn_linker(link, WS_LINKER, error);
 }
 
 #endif
 
-enum ws_status ws_link(struct ws_code *code, const void *object, size_t size,
-                       const struct ws_job *job, struct ws_error *error)
+enum ws_status ws_link(struct ws_code *code, const void *object, size_t size, const char *linker,
+                       struct ws_error *error)
 {
     struct link link = {0};
     enum ws_status status = open_files(&link, object, size, error);
     if (!status)
-        status = job->linker ? spawn_linker(&link, job->linker, error)
-                             : link_built_in(&link, job->options, error);
+        status = linker ? spawn_linker(&link, linker, error) : link_built_in(&link, error);
     if (!status && link.exit_code)
         status = ws_fail(error, WS_ERROR_COMPILE, "the linker failed (exit code %d): %s",
                          link.exit_code, link.message);

@@ -177,7 +177,7 @@ enum ws_status ws_llvm_compile(const struct ws_job *job, struct ws_code *code,
         const char *bytes = LLVMGetBufferStart(compile.output);
         size_t size = LLVMGetBufferSize(compile.output);
         status = job->kind == WS_JOB_ASSEMBLY ? copy_text(code, bytes, size, error)
-                                              : ws_link(code, bytes, size, job, error);
+                                              : ws_link(code, bytes, size, job->linker, error);
     }
     if (compile.output)
         LLVMDisposeMemoryBuffer(compile.output);

@@ -7,27 +7,24 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <llvm-c/Support.h>
-
+#include "ir/lld_shim.h"
 #include "ir/worker.h"
 
-/* LLVM keeps options for the life of the process; a pool gives a worker one set only. */
-static void set_options(const char *options)
+/* Before every job: the built-in linker resets them. */
+static enum ws_status set_options(const char *options, struct ws_error *error)
 {
-    static char *set;
-    if (!options || set)
-        return;
-    set = strdup(options);
-    char *lines = strdup(options);
-    if (!set || !lines)
-        abort();
     const char *argv[1 + WS_BACKEND_OPTIONS_MAX] = {"LLVM"};
-    int argc = 1;
+    char message[WS_ERROR_MESSAGE_SIZE / 2];
+    size_t argc = 1;
+    char *lines = strdup(options);
     char *rest = lines;
+    if (!lines)
+        return ws_fail(error, WS_ERROR_MEMORY, "no memory for the backend options");
     for (char *line = strtok_r(rest, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
         argv[argc++] = line;
-    LLVMParseCommandLineOptions(argc, argv, "");
+    bool known = ws_llvm_set_options(argv, argc, message, sizeof message);
     free(lines);
+    return known ? WS_OK : ws_fail(error, WS_ERROR_COMPILE, "backend options: %s", message);
 }
 
 static int take_socket(void)
@@ -46,12 +43,14 @@ static int take_socket(void)
 
 static void serve(int socket, const struct ws_job *job, double seconds)
 {
-    struct ws_job_result result;
+    struct ws_job_result result = {0};
     struct ws_error error = {0};
+    enum ws_status status = WS_OK;
     alarm((unsigned)seconds + 5); /* should the other end be gone and this hang */
-    if (job->backend != WS_BACKEND_COMGR)
-        set_options(job->options);
-    enum ws_status status = ws_job_run(job, &result, &error);
+    if (job->options && job->backend != WS_BACKEND_COMGR)
+        status = set_options(job->options, &error);
+    if (!status)
+        status = ws_job_run(job, &result, &error);
     alarm(0);
     ws_wire_send_result(socket, status, &result, &error);
     ws_code_free(&result.code);

@@ -292,6 +292,11 @@ static void backend_options(void **state)
     options.options = unknown;
     assert_refused(good_ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);
     assert_says(&error, "-amdgpu-no-such-option");
+    struct unit unit = unit_open(good_ir);
+    char *text;
+    assert_int_equal(ws_codegen_assembly(&text, unit.module, "gfx1151", &options, NULL),
+                     WS_ERROR_COMPILE);
+    unit_close(&unit);
     options.options = malformed;
     assert_refused(good_ir, "gfx1151", &options, WS_ERROR_ARGUMENT, &error);
     ws_worker_pool_free(pool);
