@@ -405,13 +405,21 @@ static inline double emu_div_scale64(double x, double denominator, double numera
     return en <= 53 ? ldexp(x, 128) : x;
 }
 
+/* Fused multiply-add and the scale that v_div_scale calls for, rounded once: the double sum is
+ * rounded to odd. */
 static inline float emu_div_fmas(float a, float b, float c, uint32_t rescale)
 {
-    float y = fmaf(a, b, c);
-    bool large = (emu_bits(c) >> 23 & 0xff) > 127;
-    return rescale ? emu_ldexp(y, large ? 64 : -64) : y;
+    double p = (double)a * (double)b, s = p + (double)c; /* p is exact */
+    double back = s - p, error = (p - (s - back)) + ((double)c - back);
+    uint64_t bits = emu_bits64(s), e = emu_bits64(error);
+    uint64_t inexact = (e << 1) - 1 < (UINT64_C(0x7ff) << 53) - 1 ? 1 : 0;
+    uint64_t step = 1 - ((e ^ bits) >> 63 << 1);
+    double odd = emu_double(bits + (inexact & ~bits ? step : 0));
+    double scale = (emu_bits(c) >> 23 & 0xff) > 127 ? 0x1p64 : 0x1p-64;
+    return (float)(rescale ? odd * scale : odd);
 }
 
+/* The same; a subnormal result is rounded twice. */
 static inline double emu_div_fmas64(double a, double b, double c, uint32_t rescale)
 {
     double y = fma(a, b, c);
