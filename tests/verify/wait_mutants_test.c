@@ -108,23 +108,29 @@ static void close_kernel(struct kernel *kernel)
 static const char *const shapes[] = {"B=1,Hq=2,Hk=1,Sq=40,Sk=90", "B=1,Hq=1,Hk=1,Sq=70,Sk=48",
                                      "B=1,Hq=1,Hk=1,Sq=130,Sk=90"};
 
-/* Whether the kernel still passes with one instruction replaced. */
-static bool passes_with(struct kernel *kernel, struct ws_tool_device *device, size_t index,
-                        int replacement, uint64_t seed)
+static bool passes_all(const struct kernel *kernel, struct ws_tool_device *device, uint64_t seed)
 {
     const struct ws_code *code = &kernel->compiled.code;
-    const struct ws_instruction *instruction = &kernel->isa.instructions[index];
-    uint32_t kept = 0;
-    uint32_t word = (uint32_t)replacement;
-    uint8_t *at = code->bytes + kernel->info->code_offset + instruction->offset;
-    memcpy(&kept, at, sizeof kept);
-    memcpy(at, &word, sizeof word);
     bool pass = true;
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0] && pass; ++i) {
         struct ws_problem problem = make_problem(&kernel->spec, shapes[i], seed);
         pass = passes(device, code->bytes, code->size, &kernel->compiled.shape, &kernel->spec,
                       &problem, NULL);
     }
+    return pass;
+}
+
+/* Whether the kernel still passes with one instruction replaced. */
+static bool passes_with(const struct kernel *kernel, struct ws_tool_device *device, size_t index,
+                        int replacement, uint64_t seed)
+{
+    const struct ws_instruction *instruction = &kernel->isa.instructions[index];
+    uint32_t kept = 0;
+    uint32_t word = (uint32_t)replacement;
+    uint8_t *at = kernel->compiled.code.bytes + kernel->info->code_offset + instruction->offset;
+    memcpy(&kept, at, sizeof kept);
+    memcpy(at, &word, sizeof word);
+    bool pass = passes_all(kernel, device, seed);
     memcpy(at, &kept, sizeof kept);
     return pass;
 }
@@ -146,6 +152,7 @@ static void remove_waits(struct ws_tool_device *device, const char *preset, int 
     int removed = 0;
     int survived = 0;
     open_kernel(&kernel, preset, head_dim, mask);
+    assert_true(passes_all(&kernel, device, seed));
     for (size_t i = 0; i < kernel.isa.count; ++i) {
         const struct ws_instruction *wait = &kernel.isa.instructions[i];
         if (!begins(wait, "s_waitcnt ") && !begins(wait, "s_waitcnt_vscnt"))
