@@ -192,7 +192,18 @@ static enum ws_status start_worker(struct worker **started, const char *path, co
                    strerror(failure));
 }
 
-/* The line of a dead worker's output that says most: the last with "ERROR:", else the last. */
+/* Whether a line of a compiler's output says what was wrong, and not just where or what next. */
+static bool is_telling(const char *line)
+{
+    static const char *const signs[] = {"ERROR:", "error:", "Unknown command line argument"};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        if (strstr(line, signs[i]))
+            return true;
+    }
+    return false;
+}
+
+/* The line of a dead worker's output that says most: the last telling one, else the last. */
 static void last_words(int log, char *words, size_t size)
 {
     char text[LOG_TAIL + 1];
@@ -208,7 +219,7 @@ static void last_words(int log, char *words, size_t size)
     bool found = false;
     char *rest = text;
     for (char *line = strtok_r(rest, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        bool telling = strstr(line, "ERROR:") != NULL;
+        bool telling = is_telling(line);
         if (telling || !found)
             snprintf(words, size, "%s", line);
         found |= telling;
