@@ -17,26 +17,42 @@ static struct {
     struct place a[N][N][2], b[N][N][2], d[N][N];
 } layout;
 
+/* One line: matrix, lane, element, row, column. False if it is not that. */
+static bool read_place(const char *line)
+{
+    long field[4];
+    const char *from = strchr(line, ' ');
+    for (int i = 0; i < 4; i++) {
+        char *end = NULL;
+        field[i] = from ? strtol(from, &end, 10) : -1;
+        if (end == from || field[i] < 0 || field[i] >= (i == 0 ? EMU_LANES : N))
+            return false;
+        from = end;
+    }
+    struct place place = {(int)field[0], (int)field[1]};
+    long row = field[2], column = field[3];
+    if (line[0] == 'A')
+        layout.a[row][column][place.lane >= N] = place;
+    else if (line[0] == 'B')
+        layout.b[row][column][place.lane >= N] = place;
+    else
+        layout.d[row][column] = place;
+    return true;
+}
+
 static int read_layout(void **state)
 {
     (void)state;
     seed_random();
+    char line[128];
+    int lines = 0;
     FILE *file = fopen(WS_TEST_LAYOUTS "/gfx11_wmma_16x16x16.txt", "r");
-    assert_non_null(file);
-    char line[128], matrix[4];
-    int lane, element, row, column, lines = 0;
+    if (!file)
+        return -1;
     while (fgets(line, sizeof line, file)) {
         if (line[0] == '#')
             continue;
-        assert_int_equal(sscanf(line, "%3s %d %d %d %d", matrix, &lane, &element, &row, &column),
-                         5);
-        struct place place = {lane, element};
-        if (matrix[0] == 'A')
-            layout.a[row][column][lane >= N] = place;
-        else if (matrix[0] == 'B')
-            layout.b[row][column][lane >= N] = place;
-        else
-            layout.d[row][column] = place;
+        assert_true(read_place(line));
         lines++;
     }
     fclose(file);
@@ -373,7 +389,7 @@ static void poison(void **state)
         *poison_of(m, A + (unsigned)a.element / per) |= UINT64_C(1) << a.lane;
         *poison_of(m, B + (unsigned)b.element / per) |= UINT64_C(1) << (32 + b.lane);
         *poison_of(m, C + (unsigned)c.element) |= UINT64_C(1) << (high + (unsigned)c.lane);
-        uint64_t old = random64() & random64();
+        uint64_t old = random64();
         for (unsigned reg = 0; reg < 8; reg++)
             *poison_of(m, D + reg) = old;
         machine_run(m, 0);

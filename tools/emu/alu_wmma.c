@@ -130,7 +130,7 @@ static void convert_f16(float *to, const uint16_t *from)
 {
 #ifdef __F16C__
     for (unsigned i = 0; i < HALF; i += 8) {
-        __m128i halves = _mm_loadu_si128((const __m128i *)(const void *)(from + i));
+        __m128i halves = _mm_loadu_si128((const __m128i *)(from + i));
         _mm256_storeu_ps(to + i, _mm256_cvtph_ps(halves));
     }
 #else
