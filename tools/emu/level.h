@@ -16,4 +16,10 @@
 /* The loop of a lane kernel: iterations touch their own lane only, even where arrays coincide. */
 #define EMU_EACH_LANE _Pragma("omp simd") for (unsigned i = 0; i < EMU_LANES; i++)
 
+/* The same where every lane also adds bits to `x` by |=. */
+#define EMU_STRING(text) #text
+#define EMU_PRAGMA(text) _Pragma(EMU_STRING(text))
+#define EMU_EACH_LANE_BITS(x)                                                                      \
+    EMU_PRAGMA(omp simd reduction(| : x)) for (unsigned i = 0; i < EMU_LANES; i++)
+
 #endif

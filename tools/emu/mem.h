@@ -49,12 +49,18 @@ static inline uint64_t emu_data_halves(const struct emu_desc *desc)
 }
 
 /* `bytes` (1, 2, 4, 8, 12, 16) of one lane from memory into the lane's registers at v, as a row
- * says. */
-EMU_ALWAYS_INLINE void emu_lane_load(uint32_t *v, const uint8_t *from, unsigned bytes, unsigned flags)
+ * says. Written out: compilers leave a loop of four copies as it is. */
+EMU_ALWAYS_INLINE void emu_lane_load(uint32_t *v, const uint8_t *from, unsigned bytes,
+                                     unsigned flags)
 {
     if (bytes >= 4) {
-        for (unsigned d = 0; d < bytes / 4; d++)
-            memcpy(v + d * EMU_LANES, from + 4 * d, 4);
+        memcpy(v, from, 4);
+        if (bytes >= 8)
+            memcpy(v + EMU_LANES, from + 4, 4);
+        if (bytes >= 12)
+            memcpy(v + 2 * EMU_LANES, from + 8, 4);
+        if (bytes == 16)
+            memcpy(v + 3 * EMU_LANES, from + 12, 4);
         return;
     }
     uint32_t x = from[0];
@@ -70,11 +76,17 @@ EMU_ALWAYS_INLINE void emu_lane_load(uint32_t *v, const uint8_t *from, unsigned 
         *v = x;
 }
 
-EMU_ALWAYS_INLINE void emu_lane_store(uint8_t *to, const uint32_t *v, unsigned bytes, unsigned flags)
+EMU_ALWAYS_INLINE void emu_lane_store(uint8_t *to, const uint32_t *v, unsigned bytes,
+                                      unsigned flags)
 {
     if (bytes >= 4) {
-        for (unsigned d = 0; d < bytes / 4; d++)
-            memcpy(to + 4 * d, v + d * EMU_LANES, 4);
+        memcpy(to, v, 4);
+        if (bytes >= 8)
+            memcpy(to + 4, v + EMU_LANES, 4);
+        if (bytes >= 12)
+            memcpy(to + 8, v + 2 * EMU_LANES, 4);
+        if (bytes == 16)
+            memcpy(to + 12, v + 3 * EMU_LANES, 4);
         return;
     }
     uint32_t x = flags & EMU_D16_HI ? *v >> 16 : *v;
@@ -83,20 +95,93 @@ EMU_ALWAYS_INLINE void emu_lane_store(uint8_t *to, const uint32_t *v, unsigned b
         to[1] = (uint8_t)(x >> 8);
 }
 
-/* The allocation that holds `bytes` at each active lane's address, where one holds them all: the
- * common case, without a branch a lane. NULL otherwise. */
+typedef uint32_t emu_quad __attribute__((vector_size(16)));
+
+/* 16 bytes for each of four lanes, a transposition of 4 by 4 dwords. */
+EMU_ALWAYS_INLINE void emu_four_lanes_load(uint32_t *v, const uint8_t *const from[4])
+{
+    emu_quad a, b, c, d;
+    memcpy(&a, from[0], 16);
+    memcpy(&b, from[1], 16);
+    memcpy(&c, from[2], 16);
+    memcpy(&d, from[3], 16);
+    emu_quad ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    emu_quad cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    emu_quad ab2 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    emu_quad cd2 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    a = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    b = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    c = __builtin_shufflevector(ab2, cd2, 0, 1, 4, 5);
+    d = __builtin_shufflevector(ab2, cd2, 2, 3, 6, 7);
+    memcpy(v, &a, 16);
+    memcpy(v + EMU_LANES, &b, 16);
+    memcpy(v + 2 * EMU_LANES, &c, 16);
+    memcpy(v + 3 * EMU_LANES, &d, 16);
+}
+
+/* 16 bytes at origin + address + offset for every lane. */
+EMU_ALWAYS_INLINE void emu_quads_load(uint32_t *v, const uint8_t *origin, const uint64_t *address,
+                                      uint32_t offset)
+{
+    for (unsigned lane = 0; lane < EMU_LANES; lane += 4) {
+        const uint8_t *from[4];
+        for (unsigned k = 0; k < 4; k++)
+            from[k] = origin ? origin + (uint32_t)((uint32_t)address[lane + k] + offset)
+                             : (const uint8_t *)(uintptr_t)address[lane + k];
+        emu_four_lanes_load(v + lane, from);
+    }
+}
+
+/* An access of all lanes, its addresses computed and its range checked. */
+struct emu_access {
+    uint64_t address[EMU_LANES];
+    /* Lanes that may access their dword d; others load 0 and store nothing. Unless all may. */
+    uint32_t in_range[EMU_MEM_DWORDS];
+    bool all_in_range;
+    /* Holds every active lane's bytes; NULL: to be looked up lane by lane. */
+    const struct emu_allocation *allocation;
+};
+
+/* Addresses base + offset of each lane, and their allocation where one holds `bytes` at each. */
+static inline void emu_access_offsets(struct emu_wave *w, const struct emu_op *op, uint64_t base,
+                                      const uint32_t *offset, unsigned bytes,
+                                      struct emu_access *access)
+{
+    const struct emu_allocation **near = &w->group->near[op->pc / 8 % EMU_NEAR];
+    uint32_t most = 0;
+    EMU_PRAGMA(omp simd reduction(max : most))
+    for (unsigned i = 0; i < EMU_LANES; i++) {
+        access->address[i] = base + offset[i];
+        most = offset[i] > most ? offset[i] : most;
+    }
+    access->allocation = NULL;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        const struct emu_allocation *a = *near;
+        if (a && base - a->base < a->size && most + (uint64_t)bytes <= a->size - (base - a->base)) {
+            access->allocation = a;
+            return;
+        }
+        a = emu_memory_find(w->group->launch->memory, base);
+        if (!a || a == *near)
+            return;
+        *near = a;
+    }
+}
+
+/* The allocation that holds `bytes` at each active lane's address, where one holds them all. */
 static inline const struct emu_allocation *emu_common_allocation(struct emu_wave *w,
                                                                  const struct emu_op *op,
                                                                  const uint64_t *address,
-                                                                 uint32_t exec, unsigned bytes)
+                                                                 unsigned bytes)
 {
     const struct emu_allocation **near = &w->group->near[op->pc / 8 % EMU_NEAR];
+    uint32_t exec = emu_exec(w);
     for (int attempt = 0; attempt < 2; attempt++) {
         const struct emu_allocation *a = *near;
         if (a && a->size >= bytes) {
             uint64_t base = a->base, last = a->size - bytes;
             uint32_t outside = 0;
-            EMU_EACH_LANE
+            EMU_EACH_LANE_BITS(outside)
             {
                 outside |= (uint32_t)(address[i] - base > last) << i;
             }
@@ -117,14 +202,12 @@ const struct emu_allocation *EMU_LEVELED(emu_lane_allocation)(struct emu_wave *w
                                                               uint64_t address, unsigned bytes,
                                                               bool write);
 
-/* Loads and stores `exec`'s lanes at their addresses, whatever instruction it is: checks, data,
- * race marks, landing. The row's arg is the number of bytes. `in_range[d]`: lanes whose dword d may
- * be accessed; others load 0 and store nothing. NULL: all. */
+/* Load and store the active lanes, whatever instruction it is: data, checks, race marks, landing.
+ * The row's arg is the number of bytes. */
 void EMU_LEVELED(emu_load_lanes)(struct emu_wave *w, const struct emu_op *op,
-                                 const uint64_t *address, const uint32_t *in_range);
+                                 const struct emu_access *access);
 void EMU_LEVELED(emu_store_lanes)(struct emu_wave *w, const struct emu_op *op,
-                                  const struct emu_operand *data, const uint64_t *address,
-                                  const uint32_t *in_range);
+                                  const struct emu_operand *data, const struct emu_access *access);
 
 #define emu_load_lanes EMU_LEVELED(emu_load_lanes)
 #define emu_store_lanes EMU_LEVELED(emu_store_lanes)

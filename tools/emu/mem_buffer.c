@@ -32,13 +32,13 @@ static uint32_t in_range_lanes(const struct descriptor *r, const uint64_t *offse
     uint64_t records = r->records, stride = r->stride;
     switch (r->oob_select) {
     case OOB_STRUCTURED:
-        EMU_EACH_LANE
+        EMU_EACH_LANE_BITS(lanes)
         {
             lanes |= (uint32_t)(index[i] < records && (offset[i] + size <= stride || !stride)) << i;
         }
         return lanes;
     case OOB_INDEX:
-        EMU_EACH_LANE
+        EMU_EACH_LANE_BITS(lanes)
         {
             lanes |= (uint32_t)(index[i] < records) << i;
         }
@@ -46,7 +46,7 @@ static uint32_t in_range_lanes(const struct descriptor *r, const uint64_t *offse
     case OOB_EMPTY:
         return records ? UINT32_MAX : 0;
     default:
-        EMU_EACH_LANE
+        EMU_EACH_LANE_BITS(lanes)
         {
             lanes |= (uint32_t)(offset[i] + size <= records) << i;
         }
@@ -54,70 +54,109 @@ static uint32_t in_range_lanes(const struct descriptor *r, const uint64_t *offse
     }
 }
 
-/* Offsets from the base, before soffset, and record indices. False after a finding. */
-static bool buffer_offsets(struct emu_wave *w, const struct emu_op *op,
-                           const struct emu_operand *vaddr, uint64_t *offset, uint32_t *index)
+/* Reads the descriptor and soffset; false after a finding. */
+static bool read_descriptor(struct emu_wave *w, const struct emu_op *op,
+                            const struct emu_operand *rsrc, const struct emu_operand *soffset,
+                            struct descriptor *r)
 {
-    const uint32_t *v = w->space[EMU_VGPR] + vaddr->at;
-    unsigned registers = op->idxen + op->offen;
-    uint64_t poison = registers ? emu_vgpr_poison(w, vaddr->reg, registers, ~UINT64_C(0)) : 0;
-    const uint32_t *voffset = op->idxen ? v + EMU_LANES : v;
-    uint64_t immediate = (uint64_t)op->offset;
-    EMU_EACH_LANE
-    {
-        index[i] = op->idxen ? v[i] : 0;
-        offset[i] = immediate + (op->offen ? voffset[i] : 0);
-    }
-    return emu_clean(w, op, poison, emu_exec(w), "the buffer offset");
-}
-
-/* Everything of a buffer access but the data. False after a finding. */
-static bool buffer_access(struct emu_wave *w, const struct emu_op *op,
-                          const struct emu_operand *vaddr, const struct emu_operand *rsrc,
-                          const struct emu_operand *soffset, uint64_t *address, uint32_t *in_range)
-{
-    uint64_t offset[EMU_LANES], bad = 0;
-    uint32_t index[EMU_LANES];
+    const uint32_t *word = &w->s[rsrc->reg];
+    uint64_t bad = 0;
     for (unsigned k = 0; k < 4; k++)
         bad |= w->spoison[rsrc->reg + k];
     uint64_t scalar = emu_scalar(w, soffset, &bad) & UINT32_MAX;
-    if (!emu_clean_scalar(w, op, bad, "the descriptor or soffset") ||
-        !buffer_offsets(w, op, vaddr, offset, index))
+    if (!emu_clean_scalar(w, op, bad, "the descriptor or soffset"))
         return false;
-    struct descriptor r = decode_descriptor(&w->s[rsrc->reg]);
-    if (r.swizzle || r.add_thread || w->s[rsrc->reg + 3] >> 30) {
-        emu_fault(w, op, "unknown-instruction", -1,
-                  "swizzled, add_tid and non-buffer descriptors are not emulated");
-        return false;
-    }
+    *r = decode_descriptor(word);
+    r->base += scalar;
+    if (!r->swizzle && !r->add_thread && word[3] >> 30 == 0)
+        return true;
+    emu_fault(w, op, "unknown-instruction", -1,
+              "swizzled, add_tid and non-buffer descriptors are not emulated");
+    return false;
+}
+
+/* The common case: a raw buffer, no index, every lane in range. False where it is another. */
+static bool raw_access(struct emu_wave *w, const struct emu_op *op, const struct descriptor *r,
+                       const uint32_t *offset, struct emu_access *access)
+{
     unsigned bytes = op->desc->arg;
+    uint64_t need = (uint64_t)op->offset + bytes;
+    if (r->oob_select != OOB_RAW || op->idxen || r->records < need)
+        return false;
+    uint32_t last = r->records - (uint32_t)need, outside = 0;
+    EMU_EACH_LANE_BITS(outside)
+    {
+        outside |= offset[i] > last;
+    }
+    if (outside)
+        return false;
+    access->all_in_range = true;
+    emu_access_offsets(w, op, r->base + (uint64_t)op->offset, offset, bytes, access);
+    return true;
+}
+
+/* The allocation that all of a raw buffer lies in, or NULL. */
+static const struct emu_allocation *buffer_allocation(const struct emu_wave *w,
+                                                      const struct descriptor *r)
+{
+    const struct emu_allocation *a = emu_memory_find(w->group->launch->memory, r->base);
+    bool fits = a && r->oob_select == OOB_RAW && r->records <= a->size - (r->base - a->base);
+    return fits ? a : NULL;
+}
+
+static void general_access(const struct emu_wave *w, const struct emu_op *op,
+                           const struct descriptor *r, const uint32_t *index,
+                           const uint32_t *voffset, struct emu_access *access)
+{
+    unsigned bytes = op->desc->arg;
+    uint64_t offset[EMU_LANES], base = r->base, stride = r->stride,
+                                immediate = (uint64_t)op->offset;
+    EMU_EACH_LANE
+    {
+        offset[i] = immediate + voffset[i];
+        access->address[i] = base + offset[i] + index[i] * stride;
+    }
+    access->all_in_range = false;
     for (unsigned d = 0; d < (bytes + 3) / 4; d++) {
-        in_range[d] = in_range_lanes(&r, offset, index, bytes < 4 ? bytes : 4);
+        access->in_range[d] = in_range_lanes(r, offset, index, bytes < 4 ? bytes : 4);
         EMU_EACH_LANE
         {
             offset[i] += 4;
         }
     }
-    uint64_t base = r.base + scalar - (bytes + 3) / 4 * 4, stride = r.stride;
-    EMU_EACH_LANE
-    {
-        address[i] = base + offset[i] + index[i] * stride;
-    }
+    access->allocation = buffer_allocation(w, r);
+}
+
+/* Everything of a buffer access but the data. False after a finding. */
+static bool buffer_access(struct emu_wave *w, const struct emu_op *op,
+                          const struct emu_operand *vaddr, const struct emu_operand *rsrc,
+                          const struct emu_operand *soffset, struct emu_access *access)
+{
+    static const uint32_t zeros[EMU_LANES];
+    const uint32_t *v = w->space[EMU_VGPR] + vaddr->at;
+    unsigned registers = op->idxen + op->offen;
+    uint64_t poison = registers ? emu_vgpr_poison(w, vaddr->reg, registers, ~UINT64_C(0)) : 0;
+    const uint32_t *index = op->idxen ? v : zeros;
+    const uint32_t *voffset = !op->offen ? zeros : op->idxen ? v + EMU_LANES : v;
+    struct descriptor r;
+    if (!read_descriptor(w, op, rsrc, soffset, &r) ||
+        !emu_clean(w, op, poison, emu_exec(w), "the buffer offset"))
+        return false;
+    if (!raw_access(w, op, &r, voffset, access))
+        general_access(w, op, &r, index, voffset, access);
     return true;
 }
 
 void emu_run_buffer_load(struct emu_wave *w, const struct emu_op *op)
 {
-    uint64_t address[EMU_LANES];
-    uint32_t in_range[EMU_MEM_DWORDS];
-    if (buffer_access(w, op, &op->src[0], &op->src[1], &op->src[2], address, in_range))
-        emu_load_lanes(w, op, address, in_range);
+    struct emu_access access;
+    if (buffer_access(w, op, &op->src[0], &op->src[1], &op->src[2], &access))
+        emu_load_lanes(w, op, &access);
 }
 
 void emu_run_buffer_store(struct emu_wave *w, const struct emu_op *op)
 {
-    uint64_t address[EMU_LANES];
-    uint32_t in_range[EMU_MEM_DWORDS];
-    if (buffer_access(w, op, &op->src[1], &op->src[2], &op->src[3], address, in_range))
-        emu_store_lanes(w, op, &op->src[0], address, in_range);
+    struct emu_access access;
+    if (buffer_access(w, op, &op->src[1], &op->src[2], &op->src[3], &access))
+        emu_store_lanes(w, op, &op->src[0], &access);
 }

@@ -21,32 +21,39 @@ const struct emu_allocation *emu_lane_allocation(struct emu_wave *w, const struc
 }
 
 static void mark_loads(struct emu_wave *w, const struct emu_op *op, const uint64_t *address,
-                       uint32_t exec, unsigned bytes)
+                       unsigned bytes)
 {
-    for (uint32_t left = exec; left; left &= left - 1) {
+    for (uint32_t left = emu_exec(w); left; left &= left - 1) {
         int lane = __builtin_ctz(left);
         emu_global_mark(w, op, lane, address[lane], bytes, false);
     }
 }
 
-/* Loads where some dwords are out of the descriptor's range or lanes are in several allocations. */
-static void load_slowly(struct emu_wave *w, const struct emu_op *op, const uint64_t *address,
-                        uint32_t exec, const uint32_t *in_range)
+static bool may_access(const struct emu_access *access, unsigned dword, int lane)
+{
+    return access->all_in_range || access->in_range[dword] >> lane & 1;
+}
+
+/* Loads where dwords are out of the descriptor's range or lanes in several allocations. */
+static void load_slowly(struct emu_wave *w, const struct emu_op *op,
+                        const struct emu_access *access)
 {
     unsigned bytes = op->desc->arg, step = bytes < 4 ? bytes : 4;
-    for (uint32_t left = exec; left; left &= left - 1) {
+    for (uint32_t left = emu_exec(w); left; left &= left - 1) {
         int lane = __builtin_ctz(left);
         for (unsigned b = 0; b < bytes; b += 4) {
             static const uint8_t zeros[4];
+            uint64_t address = access->address[lane] + b;
             const uint8_t *from = zeros;
-            if (!in_range || in_range[b / 4] >> lane & 1) {
-                const struct emu_allocation *a =
-                    emu_lane_allocation(w, op, lane, address[lane] + b, step, false);
+            if (may_access(access, b / 4, lane)) {
+                const struct emu_allocation *a = access->allocation;
+                if (!a)
+                    a = emu_lane_allocation(w, op, lane, address, step, false);
                 if (!a)
                     return;
-                from = (const uint8_t *)(uintptr_t)(address[lane] + b);
+                from = (const uint8_t *)(uintptr_t)address;
                 if (w->group->race && emu_global_tracked(w->group, a))
-                    emu_global_mark(w, op, lane, address[lane] + b, step, false);
+                    emu_global_mark(w, op, lane, address, step, false);
             }
             uint32_t *v = w->space[EMU_VGPR] + op->dst[0].at + (b / 4) * EMU_LANES;
             emu_lane_load(v + lane, from, step, op->desc->flags);
@@ -63,19 +70,12 @@ EMU_ALWAYS_INLINE void load_all(uint32_t *v, const uint64_t *address, uint32_t e
     }
 }
 
-void emu_load_lanes(struct emu_wave *w, const struct emu_op *op, const uint64_t *address,
-                    const uint32_t *in_range)
+/* Loads that nothing keeps from memory. */
+static void load_quickly(uint32_t *v, const uint64_t *address, uint32_t exec, unsigned bytes,
+                         unsigned flags)
 {
-    uint32_t exec = emu_exec(w);
-    unsigned bytes = op->desc->arg, flags = op->desc->flags;
-    uint32_t whole = exec;
-    for (unsigned d = 0; in_range && d < (bytes + 3) / 4; d++)
-        whole &= in_range[d];
-    const struct emu_allocation *a =
-        whole == exec ? emu_common_allocation(w, op, address, exec, bytes) : NULL;
-    uint32_t *v = w->space[EMU_VGPR] + op->dst[0].at;
-    if (!a)
-        load_slowly(w, op, address, exec, in_range);
+    if (bytes == 16 && exec == UINT32_MAX)
+        emu_quads_load(v, NULL, address, 0);
     else if (bytes == 16)
         load_all(v, address, exec, 16, 0);
     else if (bytes == 4)
@@ -86,12 +86,24 @@ void emu_load_lanes(struct emu_wave *w, const struct emu_op *op, const uint64_t 
         load_all(v, address, exec, 2, EMU_D16);
     else
         load_all(v, address, exec, bytes, flags);
+}
+
+void emu_load_lanes(struct emu_wave *w, const struct emu_op *op, const struct emu_access *access)
+{
+    unsigned bytes = op->desc->arg;
+    uint32_t exec = emu_exec(w);
+    const struct emu_allocation *a = access->all_in_range ? access->allocation : NULL;
+    if (a)
+        load_quickly(w->space[EMU_VGPR] + op->dst[0].at, access->address, exec, bytes,
+                     op->desc->flags);
+    else
+        load_slowly(w, op, access);
     if (!w->group->strict)
         return;
     struct emu_landing *landing = emu_issue(w, EMU_QUEUE_VM, op, exec);
     if (a && w->group->race && emu_global_tracked(w->group, a)) {
-        mark_loads(w, op, address, exec, bytes);
-        emu_remember(landing, address);
+        mark_loads(w, op, access->address, bytes);
+        emu_remember(landing, access->address);
     }
     landing->reg = op->dst[0].reg;
     landing->dwords = (uint8_t)((bytes + 3) / 4);
@@ -99,81 +111,90 @@ void emu_load_lanes(struct emu_wave *w, const struct emu_op *op, const uint64_t 
     emu_hide(w, EMU_QUEUE_VM, landing);
 }
 
+/* One lane's store; false after a finding. */
+static bool store_lane(struct emu_wave *w, const struct emu_op *op, const uint32_t *v, int lane,
+                       const struct emu_access *access)
+{
+    bool whole = access->all_in_range && access->allocation && !access->allocation->readonly;
+    unsigned bytes = op->desc->arg, step = whole ? bytes : bytes < 4 ? bytes : 4;
+    for (unsigned b = 0; b < bytes; b += step) {
+        uint64_t address = access->address[lane] + b;
+        if (!may_access(access, b / 4, lane))
+            continue;
+        if (!whole && !emu_lane_allocation(w, op, lane, address, step, true))
+            return false;
+        emu_lane_store((uint8_t *)(uintptr_t)address, v + (b / 4) * EMU_LANES + lane, step,
+                       op->desc->flags);
+        if (w->group->race)
+            emu_global_mark(w, op, lane, address, step, true);
+    }
+    return true;
+}
+
 void emu_store_lanes(struct emu_wave *w, const struct emu_op *op, const struct emu_operand *data,
-                     const uint64_t *address, const uint32_t *in_range)
+                     const struct emu_access *access)
 {
     uint32_t exec = emu_exec(w);
-    unsigned bytes = op->desc->arg, dwords = (bytes + 3) / 4, step = bytes < 4 ? bytes : 4;
+    unsigned dwords = (op->desc->arg + 3U) / 4;
     for (unsigned d = 0; d < dwords; d++) {
-        uint32_t lanes = in_range ? in_range[d] & exec : exec;
+        uint32_t lanes = access->all_in_range ? exec : exec & access->in_range[d];
         uint64_t poison = emu_vgpr_poison(w, data->reg + d, 1, emu_data_halves(op->desc));
         if (!emu_clean(w, op, poison, lanes, "a stored value"))
             return;
     }
-    const struct emu_allocation *a =
-        in_range ? NULL : emu_common_allocation(w, op, address, exec, bytes);
     const uint32_t *v = w->space[EMU_VGPR] + data->at;
-    bool whole = a && !a->readonly;
-    for (uint32_t left = exec; left; left &= left - 1) {
-        int lane = __builtin_ctz(left);
-        for (unsigned b = 0; b < bytes; b += whole ? bytes : 4) {
-            if (in_range && !(in_range[b / 4] >> lane & 1))
-                continue;
-            unsigned size = whole ? bytes : step;
-            if (!whole && !emu_lane_allocation(w, op, lane, address[lane] + b, size, true))
-                return;
-            emu_lane_store((uint8_t *)(uintptr_t)(address[lane] + b),
-                           v + (b / 4) * EMU_LANES + lane, size, op->desc->flags);
-            if (w->group->race)
-                emu_global_mark(w, op, lane, address[lane] + b, size, true);
-        }
-    }
+    for (uint32_t left = exec; left; left &= left - 1)
+        if (!store_lane(w, op, v, __builtin_ctz(left), access))
+            return;
     if (!w->group->strict)
         return;
     struct emu_landing *landing = emu_issue(w, EMU_QUEUE_VS, op, exec);
     if (!w->group->race)
         return;
-    for (unsigned d = 0; in_range && d < dwords; d++)
-        landing->exec &= in_range[d]; /* a lane out of range has accessed nothing */
-    emu_remember(landing, address);
+    for (unsigned d = 0; d < dwords && !access->all_in_range; d++)
+        landing->exec &= access->in_range[d]; /* a lane out of range has accessed nothing */
+    emu_remember(landing, access->address);
 }
 
-/* Addresses of a global instruction; false after a finding. */
-static bool global_addresses(struct emu_wave *w, const struct emu_op *op,
-                             const struct emu_operand *vaddr, const struct emu_operand *saddr,
-                             uint64_t *address)
+/* The access of a global instruction; false after a finding. */
+static bool global_access(struct emu_wave *w, const struct emu_op *op,
+                          const struct emu_operand *vaddr, const struct emu_operand *saddr,
+                          struct emu_access *access)
 {
     const uint32_t *v = w->space[EMU_VGPR] + vaddr->at;
-    int64_t offset = op->offset;
+    uint64_t immediate = (uint64_t)(int64_t)op->offset;
+    unsigned bytes = op->desc->arg;
+    access->all_in_range = true;
     if (saddr->kind == EMU_SGPR && saddr->reg != EMU_NULL) {
-        uint64_t bad = 0, base = emu_scalar(w, saddr, &bad) + (uint64_t)offset;
-        if (!emu_clean_scalar(w, op, bad, "the address"))
+        uint64_t bad = 0, base = emu_scalar(w, saddr, &bad) + immediate;
+        if (!emu_clean_scalar(w, op, bad, "the address") ||
+            !emu_clean(w, op, emu_vgpr_poison(w, vaddr->reg, 1, ~UINT64_C(0)), emu_exec(w),
+                       "the address"))
             return false;
-        EMU_EACH_LANE
-        {
-            address[i] = base + v[i];
-        }
-        return emu_clean(w, op, emu_vgpr_poison(w, vaddr->reg, 1, ~UINT64_C(0)), emu_exec(w),
-                         "the address");
+        emu_access_offsets(w, op, base, v, bytes, access);
+        if (!access->allocation)
+            access->allocation = emu_common_allocation(w, op, access->address, bytes);
+        return true;
     }
     EMU_EACH_LANE
     {
-        address[i] = emu_pair(v, i) + (uint64_t)offset;
+        access->address[i] = emu_pair(v, i) + immediate;
     }
+    access->allocation = emu_common_allocation(w, op, access->address, bytes);
     return emu_clean(w, op, emu_vgpr_poison(w, vaddr->reg, 2, ~UINT64_C(0)), emu_exec(w),
                      "the address");
 }
 
 void emu_run_global_load(struct emu_wave *w, const struct emu_op *op)
 {
-    uint64_t address[EMU_LANES];
-    if (global_addresses(w, op, &op->src[0], &op->src[1], address))
-        emu_load_lanes(w, op, address, NULL);
+    struct emu_access access;
+    if (global_access(w, op, &op->src[0], &op->src[1], &access))
+        emu_load_lanes(w, op, &access);
 }
 
 void emu_run_global_store(struct emu_wave *w, const struct emu_op *op)
 {
-    uint64_t address[EMU_LANES];
-    if (global_addresses(w, op, &op->src[0], &op->src[2], address))
-        emu_store_lanes(w, op, &op->src[1], address, NULL);
+    struct emu_access access;
+    if (global_access(w, op, &op->src[0], &op->src[2], &access))
+        emu_store_lanes(w, op, &op->src[1], &access);
 }

@@ -1,8 +1,8 @@
 /* LDS: loads, stores, and exchange between lanes by its crossbar. */
 #include "tools/emu/mem.h"
 
-/* Base addresses of the lanes. False after a finding. The sum with an instruction's offset wraps at 32
- * bits: compilers add to a negative base. */
+/* Base addresses of the lanes. False after a finding. The sum with an instruction's offset wraps at
+ * 32 bits: compilers add to a negative base. */
 static bool lds_addresses(struct emu_wave *w, const struct emu_op *op, uint64_t *address)
 {
     uint64_t poison;
@@ -20,7 +20,7 @@ static bool lds_in_bounds(struct emu_wave *w, const struct emu_op *op, const uin
 {
     uint32_t outside = 0, size = w->group->lds_bytes;
     uint32_t last = size < bytes ? 0 : size - bytes;
-    EMU_EACH_LANE
+    EMU_EACH_LANE_BITS(outside)
     {
         outside |= (uint32_t)((uint32_t)address[i] + offset > last) << i;
     }
@@ -36,8 +36,8 @@ static bool lds_in_bounds(struct emu_wave *w, const struct emu_op *op, const uin
     return false;
 }
 
-/* A vector of the tags of 16 bytes. Accesses of 4 bytes and more are checked and marked with it, one
- * vector operation for what group.h does byte by byte. */
+/* A vector of the tags of 16 bytes. Accesses of 4 bytes and more are checked and marked with it,
+ * one vector operation for what group.h does byte by byte. */
 typedef uint16_t tags __attribute__((vector_size(32)));
 
 EMU_ALWAYS_INLINE tags load_tags(const uint16_t *from, unsigned bytes)
@@ -88,7 +88,7 @@ static void find_poison(struct emu_wave *w, const uint64_t *address, uint32_t of
         const uint16_t *tag = w->group->lds_write + (uint32_t)address[lane] + offset;
         for (unsigned b = 0; b < bytes; b++) {
             /* A narrow load extends: it writes both halves from what it read. */
-            uint64_t halves = step < 4 ? UINT64_C(1) << 32 | 1
+            uint64_t halves = step < 4      ? UINT64_C(1) << 32 | 1
                               : b % 4 < low ? 1
                                             : UINT64_C(1) << 32;
             if (!tag[b])
@@ -97,23 +97,18 @@ static void find_poison(struct emu_wave *w, const uint64_t *address, uint32_t of
     }
 }
 
-/* One offset of a load into registers from `at`: data, marks, and the poison of the data. */
-EMU_ALWAYS_INLINE void lds_read(struct emu_wave *w, const struct emu_op *op, const uint64_t *address,
-                            uint32_t offset, unsigned bytes, unsigned flags, uint32_t at,
-                            uint64_t *poison)
+/* Marks one offset of a load as read and finds the poison of its data. */
+EMU_ALWAYS_INLINE void lds_mark_read(struct emu_wave *w, const struct emu_op *op,
+                                     const uint64_t *address, uint32_t offset, unsigned bytes,
+                                     uint64_t *poison)
 {
     struct emu_group *g = w->group;
-    uint32_t *v = w->space[EMU_VGPR] + at;
     uint16_t tag = emu_tag(w);
     tags mine = {0}, unset = {0}, race = {0};
-    bool strict = g->strict, marks = g->race;
+    bool marks = g->race;
     mine += tag;
     for (uint32_t left = emu_exec(w); left; left &= left - 1) {
-        int lane = __builtin_ctz(left);
-        uint32_t from = (uint32_t)address[lane] + offset;
-        emu_lane_load(v + lane, g->lds + from, bytes, flags);
-        if (!strict)
-            continue;
+        uint32_t from = (uint32_t)address[__builtin_ctz(left)] + offset;
         tags written = load_tags(g->lds_write + from, bytes);
         unset |= (tags)(written == 0);
         if (!marks)
@@ -128,8 +123,28 @@ EMU_ALWAYS_INLINE void lds_read(struct emu_wave *w, const struct emu_op *op, con
         find_poison(w, address, offset, bytes, poison);
 }
 
-EMU_ALWAYS_INLINE void lds_write(struct emu_wave *w, const struct emu_op *op, const uint64_t *address,
-                             uint32_t offset, unsigned bytes, unsigned flags, uint32_t at)
+/* One offset of a load into registers from `at`: data, marks, and the poison of the data. */
+EMU_ALWAYS_INLINE void lds_read(struct emu_wave *w, const struct emu_op *op,
+                                const uint64_t *address, uint32_t offset, unsigned bytes,
+                                unsigned flags, uint32_t at, uint64_t *poison)
+{
+    uint8_t *lds = w->group->lds;
+    uint32_t *v = w->space[EMU_VGPR] + at, exec = emu_exec(w);
+    if (bytes == 16 && exec == UINT32_MAX) {
+        emu_quads_load(v, lds, address, offset);
+        exec = 0;
+    }
+    for (uint32_t left = exec; left; left &= left - 1) {
+        int lane = __builtin_ctz(left);
+        emu_lane_load(v + lane, lds + (uint32_t)((uint32_t)address[lane] + offset), bytes, flags);
+    }
+    if (w->group->strict)
+        lds_mark_read(w, op, address, offset, bytes, poison);
+}
+
+EMU_ALWAYS_INLINE void lds_write(struct emu_wave *w, const struct emu_op *op,
+                                 const uint64_t *address, uint32_t offset, unsigned bytes,
+                                 unsigned flags, uint32_t at)
 {
     struct emu_group *g = w->group;
     const uint32_t *v = w->space[EMU_VGPR] + at;
