@@ -21,8 +21,8 @@ struct ws_target {
     int vgpr_max;     /* of one wave */
     int sgpr_max;
     int waves_per_simd_max;
-    int lds_bytes;      /* of one workgroup at most */
-    bool scalar_float;  /* SALU has f32 arithmetic */
+    int lds_bytes;                      /* of one workgroup at most */
+    bool scalar_float;                  /* SALU has f32 arithmetic */
     const struct ws_atom *const *atoms; /* matrix atoms, NULL-terminated */
 };
 

@@ -1,0 +1,267 @@
+/* The forward kernel before it is compiled: its IR is well formed and repeatable, every lever value
+ * changes it, and what cannot be generated or launched is refused with a reason. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
+
+#include "gen/wavesmith.h"
+#include "gen/words.h"
+
+/* A spec from settings "name=value", separated by spaces, on top of the defaults. */
+static struct ws_spec make_spec(const char *settings)
+{
+    struct ws_spec spec;
+    struct ws_error error;
+    char text[512], *rest = text;
+    ws_spec_init(&spec, WS_KERNEL_FMHA_FWD);
+    snprintf(text, sizeof text, "%s", settings);
+    for (char *name; (name = strtok_r(rest, " ", &rest)) != NULL;) {
+        char *value = strchr(name, '=');
+        *value++ = '\0';
+        if (ws_spec_set(&spec, name, value, &error) != WS_OK)
+            fail_msg("%s=%s: %s", name, value, error.message);
+    }
+    return spec;
+}
+
+static const char *const variants[] = {
+    "head_dim=64",
+    "head_dim=128",
+    "head_dim=64 v_mode=rows addr=buffer bm_tiles=2 block_n=32",
+    "head_dim=128 v_mode=rows addr=buffer bm_tiles=2 q_mode=global mask=causal",
+    "head_dim=64 mask=causal align=top_left num_waves=4 grid_order=longest_first rescale=eager",
+    "head_dim=32 v_mode=rows q_scale=pre lse=0 causal_early_exit=0 mask=causal",
+    "head_dim_qk=96 head_dim_v=32 v_mode=rows alignment=2",
+    "head_dim=64 dtype=bf16 addr=buffer waves_per_eu=4 sched=none",
+    "head_dim=128 arch=gfx1102",
+};
+
+static void ir_is_well_formed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
+        struct ws_spec spec = make_spec(variants[i]);
+        struct ws_kernel_shape shape;
+        struct ws_error error;
+        LLVMContextRef context = LLVMContextCreate();
+        LLVMModuleRef module;
+        char *message = NULL;
+        if (ws_emit(&spec, context, &module, &shape, &error) != WS_OK)
+            fail_msg("%s: %s", variants[i], error.message);
+        if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
+            fail_msg("%s: %s", variants[i], message);
+        assert_non_null(LLVMGetNamedFunction(module, shape.symbol));
+        assert_int_equal(shape.block[0], 32 * spec.lever[WS_LEVER_num_waves]);
+        assert_ptr_equal(shape.args, ws_arg_table(WS_KERNEL_FMHA_FWD));
+        LLVMDisposeMessage(message);
+        LLVMDisposeModule(module);
+        LLVMContextDispose(context);
+    }
+}
+
+static char *emit_text(const struct ws_spec *spec)
+{
+    char *text = NULL;
+    struct ws_error error;
+    if (ws_emit_text(spec, &text, &error) != WS_OK)
+        fail_msg("%s", error.message);
+    return text;
+}
+
+static void ir_is_repeatable(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
+        struct ws_spec spec = make_spec(variants[i]);
+        char *first = emit_text(&spec), *second = emit_text(&spec);
+        assert_string_equal(first, second);
+        free(first);
+        free(second);
+    }
+}
+
+/* The IR without the kernel's name, which differs with every lever. */
+static char *emit_nameless(const struct ws_spec *spec)
+{
+    char symbol[WS_SYMBOL_SIZE], *text = emit_text(spec);
+    ws_spec_symbol(spec, symbol);
+    for (char *p = text; (p = strstr(p, symbol)) != NULL;)
+        memset(p, '#', strlen(symbol));
+    for (char *from = text, *to = text;; from++) { /* names have different lengths */
+        if (*from != '#')
+            *to++ = *from;
+        if (*from == '\0')
+            return text;
+    }
+}
+
+static void check_lever(enum ws_lever lever)
+{
+    /* A base in which every value of every lever can be had, and matters. */
+    static const char base[] = "head_dim=64 mask=causal addr=buffer";
+    const struct ws_lever_info *info = ws_lever_info(lever);
+    char *seen[16];
+    int count = ws_word_count(info->values), emitted = 0;
+    for (int i = 0; i < count; i++) {
+        struct ws_spec spec = make_spec(base);
+        struct ws_error error;
+        char value[32];
+        ws_word_copy(info->values, i, value, sizeof value);
+        assert_int_equal(ws_spec_set(&spec, info->name, value, &error), WS_OK);
+        if (lever == WS_LEVER_bm_tiles && strcmp(value, "4") == 0)
+            assert_int_equal(ws_spec_set(&spec, "q_mode", "global", &error), WS_OK);
+        if (lever == WS_LEVER_bm_tiles && strcmp(value, "4") == 0)
+            assert_int_equal(ws_spec_set(&spec, "head_dim", "32", &error), WS_OK);
+        seen[emitted++] = emit_nameless(&spec);
+    }
+    for (int i = 0; i < emitted; i++) {
+        for (int j = 0; j < i; j++)
+            if (strcmp(seen[i], seen[j]) == 0)
+                fail_msg("lever %s: two values give the same IR", info->name);
+    }
+    for (int i = 0; i < emitted; i++)
+        free(seen[i]);
+}
+
+static void every_lever_value_matters(void **state)
+{
+    (void)state;
+    for (enum ws_lever lever = 0; lever < WS_LEVER_COUNT; lever++)
+        check_lever(lever);
+}
+
+static void conflicts_have_reasons(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *settings, *reason;
+    } rows[] = {
+        {"head_dim=128 bm_tiles=2", "q_mode: global"},
+        {"head_dim=128 bm_tiles=4 q_mode=global", "registers"},
+        {"head_dim=64 q_mode=global q_scale=pre", "set q_mode: reg or q_scale: exact"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ws_spec spec = make_spec(rows[i].settings);
+        struct ws_error error;
+        assert_int_equal(ws_spec_check(&spec, &error), WS_ERROR_SPEC);
+        if (strstr(error.message, rows[i].reason) == NULL)
+            fail_msg("%s: %s", rows[i].settings, error.message);
+    }
+}
+
+/* A launch that is right for head dim 64: batch 2, 4 heads over 2, 100 queries, 200 keys. */
+static struct ws_fmha_fwd_args make_args(void)
+{
+    return (struct ws_fmha_fwd_args){
+        .q = 0x10000,
+        .k = 0x20000,
+        .v = 0x30000,
+        .o = 0x40000,
+        .lse = 0x50000,
+        .scale = 0.125F,
+        .batch = 2,
+        .heads_q = 4,
+        .heads_k = 2,
+        .seqlen_q = 100,
+        .seqlen_k = 200,
+        .q_batch_stride = 25600,
+        .q_head_stride = 6400,
+        .q_token_stride = 64,
+        .k_batch_stride = 25600,
+        .k_head_stride = 12800,
+        .k_token_stride = 64,
+        .v_batch_stride = 25600,
+        .v_head_stride = 12800,
+        .v_token_stride = 64,
+        .o_batch_stride = 25600,
+        .o_head_stride = 6400,
+        .o_token_stride = 64,
+        .lse_batch_stride = 400,
+        .lse_head_stride = 100,
+        .lse_token_stride = 1,
+    };
+}
+
+static enum ws_status grid(const char *settings, const struct ws_fmha_fwd_args *args,
+                           uint32_t *workgroups, struct ws_error *error)
+{
+    struct ws_spec spec = make_spec(settings);
+    return ws_fmha_fwd_grid(&spec, args, workgroups, error);
+}
+
+static void grid_covers_the_queries(void **state)
+{
+    (void)state;
+    struct ws_fmha_fwd_args args = make_args();
+    struct ws_error error;
+    uint32_t workgroups;
+    assert_int_equal(grid("head_dim=64", &args, &workgroups, &error), WS_OK);
+    assert_int_equal(workgroups, 7 * 4 * 2);
+    assert_int_equal(grid("head_dim=64 bm_tiles=2 num_waves=2", &args, &workgroups, &error), WS_OK);
+    assert_int_equal(workgroups, 2 * 4 * 2);
+    args.seqlen_q = 0;
+    assert_int_equal(grid("head_dim=64", &args, &workgroups, &error), WS_OK);
+    assert_int_equal(workgroups, 0);
+    args = make_args();
+    args.seqlen_k = 0; /* K and V are never read */
+    args.k = args.v = 0;
+    assert_int_equal(grid("head_dim=64", &args, &workgroups, &error), WS_OK);
+    args = make_args();
+    args.k_head_stride = args.v_batch_stride = args.q_token_stride = 0; /* broadcasts */
+    assert_int_equal(grid("head_dim=64", &args, &workgroups, &error), WS_OK);
+}
+
+static void expect_refusal(const struct ws_fmha_fwd_args *args, const char *reason)
+{
+    struct ws_error error;
+    uint32_t workgroups;
+    assert_int_equal(grid("head_dim=64", args, &workgroups, &error), WS_ERROR_ARGUMENT);
+    if (strstr(error.message, reason) == NULL)
+        fail_msg("expected \"%s\" in \"%s\"", reason, error.message);
+}
+
+#define REFUSED(field, value, reason)                                                              \
+    do {                                                                                           \
+        struct ws_fmha_fwd_args args = make_args();                                                \
+        args.field = (value);                                                                      \
+        expect_refusal(&args, reason);                                                             \
+    } while (0)
+
+static void wrong_launches_have_reasons(void **state)
+{
+    (void)state;
+    REFUSED(batch, -1, "batch is -1");
+    REFUSED(heads_k, 3, "multiple of heads_k");
+    REFUSED(heads_k, 0, "heads_k is 0");
+    REFUSED(seqlen_q, -5, "seqlen_q is -5");
+    REFUSED(scale, 0, "above 0");
+    REFUSED(scale, __builtin_nanf(""), "finite");
+    REFUSED(scale, __builtin_inff(), "finite");
+    REFUSED(q, 0, "q is at 0x0");
+    REFUSED(v, 0x30002, "multiple of 16");
+    REFUSED(k_token_stride, -64, "0 or more");
+    REFUSED(k_token_stride, 65, "multiples of 16 bytes");
+    REFUSED(o_head_stride, 0, "only inputs can be broadcast");
+    REFUSED(lse_token_stride, 0, "only inputs can be broadcast");
+    REFUSED(v_token_stride, INT64_C(1) << 28, "span less than 2^32 bytes");
+    REFUSED(q_batch_stride, INT64_MAX / 8 * 8 - 64, "64 bits");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ir_is_well_formed),         cmocka_unit_test(ir_is_repeatable),
+        cmocka_unit_test(every_lever_value_matters), cmocka_unit_test(conflicts_have_reasons),
+        cmocka_unit_test(grid_covers_the_queries),   cmocka_unit_test(wrong_launches_have_reasons),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
