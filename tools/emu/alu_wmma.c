@@ -59,18 +59,21 @@ static bool replicated(struct emu_wave *w, const struct emu_op *op, unsigned k)
     const struct emu_operand *s = &op->src[k];
     const uint32_t *v = lanes(w, s);
     uint32_t differ[HALF] = {0}, any = 0;
-    for (unsigned reg = 0; reg < s->dwords; reg++) {
-        uint32_t clean = poison_of(w, s, reg) ? 0 : UINT32_MAX;
+    for (unsigned reg = 0; reg < s->dwords; reg++, v += EMU_LANES)
         EACH_COLUMN
-        differ[i] |= (v[reg * EMU_LANES + i] ^ v[reg * EMU_LANES + HALF + i]) & clean;
-    }
+        {
+            differ[i] |= v[i] ^ v[HALF + i];
+        }
     for (unsigned i = 0; i < HALF; i++)
         any |= differ[i];
     if (!any)
         return true;
+    uint32_t poison = operand_poison(w, s);
     int lane = 0;
-    while (!differ[lane])
+    while (lane < HALF && (!differ[lane] || poison >> lane & 1))
         lane++;
+    if (lane == HALF)
+        return true;
     emu_fault(w, op, "wmma-operand", lane, "%c differs between lane %d and lane %d by bits 0x%08x",
               "AB"[k], lane, lane + HALF, differ[lane]);
     return false;
@@ -135,14 +138,18 @@ static void convert_f16(float *to, const uint16_t *from)
     }
 #else
     EACH_COLUMN
-    to[i] = emu_from_f16(from[i]);
+    {
+        to[i] = emu_from_f16(from[i]);
+    }
 #endif
 }
 
 static void convert_bf16(float *to, const uint16_t *from)
 {
     EACH_COLUMN
-    to[i] = emu_from_bf16(from[i]);
+    {
+        to[i] = emu_from_bf16(from[i]);
+    }
 }
 
 /* Element k of A or B in each of 16 lanes. neg: bit 0 negates the low halves, bit 1 the high ones.
@@ -170,14 +177,13 @@ UNPACK(bf16)
     static void load_##t(float m[ROWS][EMU_LANES], const struct emu_wave *w,                       \
                          const struct emu_operand *c)                                              \
     {                                                                                              \
+        uint32_t keep = c->neg & 2 ? 0x7fffffff : UINT32_MAX, flip = (c->neg & 1u) << 31;          \
         for (unsigned reg = 0; reg < ROWS; reg++) {                                                \
             const uint32_t *v = lanes(w, c) + (c->kind == EMU_VGPR ? reg * EMU_LANES : 0);         \
             uint32_t shift = (high) && c->kind == EMU_VGPR ? 16 : 0;                               \
             EMU_EACH_LANE                                                                          \
             {                                                                                      \
-                uint32_t x = emu_bits(type_(v[i] >> shift));                                       \
-                x = c->neg & 2 ? x & 0x7fffffff : x;                                               \
-                m[reg][i] = emu_float(c->neg & 1 ? x ^ 0x80000000 : x);                            \
+                m[reg][i] = emu_float((emu_bits(type_(v[i] >> shift)) & keep) ^ flip);             \
             }                                                                                      \
         }                                                                                          \
     }
@@ -287,7 +293,9 @@ static void run_integers(struct emu_wave *w, const struct emu_op *op)
             int32_t product[HALF] = {0};
             for (unsigned k = 0; k < K; k++)
                 EACH_COLUMN
-            product[i] += a[k][emu_wmma_d_row(l, reg)] * b[k][i];
+                {
+                    product[i] += a[k][emu_wmma_d_row(l, reg)] * b[k][i];
+                }
             EACH_COLUMN
             {
                 int64_t sum = (int64_t)(int32_t)old[l + i] + product[i];
