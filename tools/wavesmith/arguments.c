@@ -121,7 +121,8 @@ static enum ws_status parse_real(double *real, const struct option_row *row, con
 
 static enum ws_status append(struct ws_list *list, const char *item, struct ws_error *error)
 {
-    const char **items = realloc(list->items, (list->count + 2) * sizeof *items);
+    const char **items =
+        (const char **)realloc((void *)list->items, (list->count + 2) * sizeof *items);
     if (!items)
         return ws_fail(error, WS_ERROR_MEMORY, "out of memory");
     items[list->count++] = item;
@@ -217,7 +218,7 @@ void ws_arguments_free(struct ws_arguments *arguments)
 {
     for (int i = 0; i < WS_OPTION_COUNT; ++i)
         if (options[i].type == OPTION_LIST)
-            free(((struct ws_list *)field_of(arguments, &options[i]))->items);
+            free((void *)((struct ws_list *)field_of(arguments, &options[i]))->items);
 }
 
 void ws_command_help(const struct ws_command *command)

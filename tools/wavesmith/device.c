@@ -37,28 +37,30 @@ static enum ws_status find_emulator(char path[PATH_MAX], struct ws_error *error)
                    program, program, WS_LIBRARY_FOLDER);
 }
 
-/* dlsym answers with an object pointer, which ISO C does not convert to a function's. */
-static bool find_function(const struct ws_driver *driver, const char *name, void *function)
-{
-    void *symbol = ws_driver_symbol(driver, name);
-    memcpy(function, &symbol, sizeof symbol);
-    return symbol != NULL;
-}
+/* The functions of tools/emu/emu.h by name, and where each one's pointer is kept. */
+static const struct {
+    const char *name;
+    size_t offset;
+} functions[] = {
+    {"ws_emu_configure", offsetof(struct ws_emulator, configure)},
+    {"ws_emu_select_workgroups", offsetof(struct ws_emulator, select_workgroups)},
+    {"ws_emu_last_report", offsetof(struct ws_emulator, last_report)},
+    {"ws_emu_finding_count", offsetof(struct ws_emulator, finding_count)},
+    {"ws_emu_finding", offsetof(struct ws_emulator, finding)},
+    {"ws_emu_class_name", offsetof(struct ws_emulator, class_name)},
+};
 
 static enum ws_status find_functions(struct ws_tool_device *device, struct ws_error *error)
 {
-    struct ws_emulator *emulator = &device->emulator;
-    const struct ws_driver *driver = device->driver;
-    bool all = find_function(driver, "ws_emu_configure", &emulator->configure) &&
-               find_function(driver, "ws_emu_select_workgroups", &emulator->select_workgroups) &&
-               find_function(driver, "ws_emu_last_report", &emulator->last_report) &&
-               find_function(driver, "ws_emu_finding_count", &emulator->finding_count) &&
-               find_function(driver, "ws_emu_finding", &emulator->finding) &&
-               find_function(driver, "ws_emu_class_name", &emulator->class_name);
-    return all ? WS_OK
-               : ws_fail(error, WS_ERROR_ENVIRONMENT,
-                         "%s calls itself an emulator but lacks functions of tools/emu/emu.h",
-                         ws_driver_name(driver));
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; ++i) {
+        void *symbol = ws_driver_symbol(device->driver, functions[i].name);
+        if (!symbol)
+            return ws_fail(error, WS_ERROR_ENVIRONMENT, "%s calls itself an emulator but has no %s",
+                           ws_driver_name(device->driver), functions[i].name);
+        /* ISO C converts no object pointer to a function's: copy it. */
+        memcpy((char *)&device->emulator + functions[i].offset, (void *)&symbol, sizeof symbol);
+    }
+    return WS_OK;
 }
 
 static enum ws_status open_emulator(struct ws_tool_device *device, struct ws_error *error)

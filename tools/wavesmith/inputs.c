@@ -53,11 +53,12 @@ static enum ws_status allocate(struct ws_values *values, const struct ws_problem
 }
 
 /* Codes are vectors of about unit elements: two rows that hold one at amplitudes a and b gain
- * a * b * length in their product. These are Walsh functions, which gain nothing from each other.
- */
+ * a * b * length in their product. These are the Walsh functions of order 8, repeated, which gain
+ * nothing from each other where head dims are multiples of 8. */
 static float walsh(int index, int64_t d)
 {
-    return d >> index & 1 ? -1.0F : 1.0F;
+    int64_t common = index & d;
+    return (common ^ common >> 1 ^ common >> 2) & 1 ? -1.0F : 1.0F;
 }
 
 static void add_walsh(float *row, int64_t length, double amplitude, int index)
@@ -71,7 +72,7 @@ static void add_walsh(float *row, int64_t length, double amplitude, int index)
 static void add_diagonal(float *row, int64_t length, double amplitude, uint64_t seed, int64_t query)
 {
     struct ws_random random;
-    float code[ROW_MAX];
+    float code[ROW_MAX] = {0};
     ws_random_seed(&random, seed ^ ((uint64_t)query + 1) * UINT64_C(0x9e3779b97f4a7c15));
     for (int64_t d = 0; d < length; ++d)
         code[d] = ws_random_bits(&random) & 1 ? 1.0F : -1.0F;

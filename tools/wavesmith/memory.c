@@ -70,6 +70,8 @@ static enum ws_status make_segments(struct ws_memory *memory, const int64_t *row
         int64_t begin = clamp(rows[i] - SEGMENT_MARGIN, low, high);
         int64_t end = clamp(rows[i] + length + SEGMENT_MARGIN, low, high);
         struct ws_segment *last = &memory->segments[memory->segment_count];
+        if (end <= begin)
+            continue;
         if (memory->segment_count > 0 && begin - last[-1].end <= SEGMENT_GAP)
             last[-1].end = end;
         else

@@ -33,7 +33,7 @@ static enum ws_status load_config(struct ws_points *points, const struct ws_argu
 {
     char arch[64];
     size_t count = 0;
-    const char **list = calloc(arguments->set.count + 4, sizeof *list);
+    const char **list = (const char **)calloc(arguments->set.count + 4, sizeof *list);
     if (!list)
         return ws_fail(error, WS_ERROR_MEMORY, "out of memory");
     enum ws_status status = WS_OK;
@@ -47,7 +47,7 @@ static enum ws_status load_config(struct ws_points *points, const struct ws_argu
         status = add_causal(arguments->causal, list, &count, error);
     if (status == WS_OK)
         status = ws_config_load(&points->config, arguments->operand, list, error);
-    free(list);
+    free((void *)list);
     return status;
 }
 

@@ -63,14 +63,21 @@ static bool has_prefix(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* "v_wmma_f32_16x16x16_f16" */
+/* The three numbers of "v_wmma_f32_16x16x16_f16". */
 static void read_mma_shape(struct ws_instruction *instruction)
 {
-    for (const char *at = instruction->text; (at = strchr(at, '_')) != NULL; ++at)
-        if (sscanf(at, "_%dx%dx%d", &instruction->mma_m, &instruction->mma_n,
-                   &instruction->mma_k) == 3)
-            return;
-    instruction->mma_m = instruction->mma_n = instruction->mma_k = 0;
+    for (const char *at = strchr(instruction->text, '_'); at; at = strchr(at + 1, '_')) {
+        char *end = NULL;
+        long m = strtol(at + 1, &end, 10);
+        long n = *end == 'x' ? strtol(end + 1, &end, 10) : 0;
+        long k = *end == 'x' ? strtol(end + 1, &end, 10) : 0;
+        if (m <= 0 || n <= 0 || k <= 0)
+            continue;
+        instruction->mma_m = (int)m;
+        instruction->mma_n = (int)n;
+        instruction->mma_k = (int)k;
+        return;
+    }
 }
 
 static void classify(struct ws_instruction *instruction, const uint8_t *bytes)

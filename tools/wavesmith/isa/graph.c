@@ -158,7 +158,7 @@ enum ws_status ws_isa_find_blocks(struct ws_isa *isa, struct ws_error *error)
     else
         status = mark_leaders(isa, leader, error);
     for (size_t i = 0; i < isa->count && status == WS_OK; ++i) {
-        if (leader[i])
+        if (leader[i] || isa->block_count == 0)
             isa->blocks[isa->block_count++] = (struct ws_isa_block){.first = i, .loop = -1};
         isa->blocks[isa->block_count - 1].count++;
     }

@@ -194,6 +194,8 @@ static int compare_loops(const void *a, const void *b)
 enum ws_status ws_isa_find_loops(struct ws_isa *isa, const char *arch, struct ws_error *error)
 {
     size_t blocks = (size_t)isa->block_count;
+    if (blocks == 0)
+        return WS_OK;
     struct finder finder = {
         .isa = isa,
         .body = calloc(blocks, sizeof *finder.body),
@@ -201,7 +203,7 @@ enum ws_status ws_isa_find_loops(struct ws_isa *isa, const char *arch, struct ws
         .by_order = calloc(blocks, sizeof *finder.by_order),
         .cost = calloc(blocks, sizeof *finder.cost),
         .from = calloc(blocks, sizeof *finder.from),
-        .path = calloc(isa->count + 1, sizeof(const struct ws_instruction *)),
+        .path = (const struct ws_instruction **)calloc(isa->count + 1, sizeof *finder.path),
     };
     isa->loops = calloc(blocks, sizeof *isa->loops);
     enum ws_status status = WS_ERROR_MEMORY;
@@ -222,6 +224,6 @@ enum ws_status ws_isa_find_loops(struct ws_isa *isa, const char *arch, struct ws
     free(finder.by_order);
     free(finder.cost);
     free(finder.from);
-    free(finder.path);
+    free((void *)finder.path);
     return status;
 }
