@@ -137,8 +137,8 @@ static void dpp_applies_before_modifiers(void **state)
     }
     machine_run(m, 1);
     for (unsigned lane = 0; lane < EMU_LANES; lane++) {
-        float moved = (float)(lane / 16 * 16 + 15 - lane % 16);
-        assert_int_equal(lanes_of(m, 0)[lane], emu_to_f16(64.0f + moved) << 16 | 0x5678);
+        unsigned from = (lane & 16) + 15 - lane % 16;
+        assert_int_equal(lanes_of(m, 0)[lane], emu_to_f16(64.0f + (float)from) << 16 | 0x5678);
     }
     machine_free(m);
 }

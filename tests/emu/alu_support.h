@@ -20,13 +20,13 @@
 enum { REGISTERS = 256 };
 
 struct machine {
-    struct emu_code code;
     struct emu_wave w;
+    uint8_t *bytes;
+    uint64_t zero[2];
+    struct emu_code code;
+    struct emu_kernel_code kernel;
     struct emu_group group;
     struct emu_launch launch;
-    struct emu_kernel_code kernel;
-    uint64_t zero[2];
-    uint8_t *bytes;
 };
 
 static inline uint64_t *random_state(void)
@@ -132,6 +132,7 @@ static inline uint8_t *assemble(const char *text, size_t *size)
         code = malloc(*size + 8);
         assert_non_null(code);
         memcpy(code, data + sections[i].sh_offset, *size);
+        break;
     }
     assert_non_null(code);
     LLVMDisposeMemoryBuffer(object);

@@ -125,7 +125,7 @@ static size_t difference(const struct function *k, const struct function *g, cha
         device[j] = device_copy(host[j], ITEMS * k->operand);
     }
     launch(module, k->name, ITEMS / BLOCK, BLOCK,
-           (void *[]){&out, &device[0], &device[1], &device[2]});
+           (void *[]){(void *)&out, (void *)&device[0], (void *)&device[1], (void *)&device[2]});
     u64 got[ITEMS], want[ITEMS];
     succeeds(hipMemcpy(got, out, ITEMS * k->result, TO_HOST));
     size_t i = 0;

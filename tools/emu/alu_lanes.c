@@ -197,10 +197,9 @@ static void fix(struct emu_wave *w, const struct emu_op *op, unsigned k, struct 
 static void fix_poison(const struct emu_operand *o, uint64_t *poison)
 {
     uint64_t p = poison[0];
-    if (emu_is_half(o->type))
-        poison[0] = emu_both(o->half ? high(p) : low(p));
-    else if (o->type == EMU_TYPE_mix && o->sel_hi)
-        poison[0] = emu_both(o->sel ? high(p) : low(p));
+    bool half = emu_is_half(o->type), mixed = o->type == EMU_TYPE_mix && o->sel_hi;
+    if (half || mixed)
+        poison[0] = emu_both((half ? o->half : o->sel) ? high(p) : low(p));
     else if (emu_is_packed(o->type))
         poison[0] = halves(o->sel ? high(p) : low(p), o->sel_hi ? high(p) : low(p));
 }
@@ -208,25 +207,23 @@ static void fix_poison(const struct emu_operand *o, uint64_t *poison)
 /* Zeroes subnormals, but for their sign. */
 static void flush(unsigned type, const uint32_t *in, uint32_t *out)
 {
-    if (type == EMU_TYPE_f32) {
+    if (type == EMU_TYPE_f64) {
         EMU_EACH_LANE
         {
-            out[i] = in[i] & 0x7f800000 ? in[i] : in[i] & 0x80000000;
+            uint32_t word = in[EMU_LANES + i], kept = word & 0x7ff00000 ? UINT32_MAX : 0;
+            out[i] = in[i] & kept;
+            out[EMU_LANES + i] = word & (kept | 0x80000000);
         }
-    } else if (type == EMU_TYPE_f64) {
-        EMU_EACH_LANE
-        {
-            uint32_t word = in[EMU_LANES + i], lost = word & 0x7ff00000 ? UINT32_MAX : 0;
-            out[i] = in[i] & lost;
-            out[EMU_LANES + i] = word & (lost | 0x80000000);
-        }
-    } else {
-        EMU_EACH_LANE
-        {
-            uint32_t keep =
-                (in[i] & 0x7c00 ? 0xffff : 0x8000) | (in[i] & 0x7c000000 ? 0xffff0000 : 0x80000000);
-            out[i] = in[i] & keep;
-        }
+        return;
+    }
+    bool wide = type == EMU_TYPE_f32; /* else f16, or two of them */
+    uint32_t exponent = wide ? 0x7f800000 : 0x7c00, lowest = wide ? UINT32_MAX : 0xffff;
+    uint32_t sign = wide ? 0x80000000 : 0x8000, upper = wide ? 0 : UINT32_MAX;
+    EMU_EACH_LANE
+    {
+        uint32_t kept = in[i] & exponent ? lowest : sign;
+        kept |= upper & (in[i] & 0x7c000000 ? 0xffff0000 : 0x80000000);
+        out[i] = in[i] & kept;
     }
 }
 
@@ -250,7 +247,7 @@ static void read_sources(struct emu_wave *w, const struct emu_op *op, struct sou
     for (unsigned k = 0; k < op->nsrc; k++)
         load(w, op, k, s);
     for (unsigned k = op->nsrc; k < 3; k++)
-        s->lanes[k] = NULL;
+        s->lanes[k] = w->temp[k]; /* not read */
     if (op->dpp.kind)
         permute(w, op, s);
     for (unsigned k = 0; k < op->nsrc; k++) {
@@ -505,7 +502,7 @@ void emu_run_vopd(struct emu_wave *w, const struct emu_op *op)
         emu_run_lanes(w, y);
         return;
     }
-    _Alignas(64) uint32_t lanes[EMU_LANES], mask[EMU_LANES];
+    _Alignas(64) uint32_t lanes[2 * EMU_LANES], mask[EMU_LANES];
     struct results r = {.lanes = {lanes, mask}};
     compute(w, x, x->kernel, &r);
     emu_run_lanes(w, y);
