@@ -7,8 +7,7 @@
 
 struct ws_value *ws_fwd_load_query(struct ws_fwd *f, int row, int c)
 {
-    return ws_load(&f->b, &f->query_view, f->query_offset[row], NULL,
-                   c * WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES, WS_FWD_ATOM / 2);
+    return ws_fwd_load_chunk(f, &f->query_view, f->query_offset[row], NULL, c);
 }
 
 void ws_fwd_end_stretch(struct ws_fwd *f)
@@ -72,7 +71,7 @@ static void find_bounds(struct ws_fwd *f, struct ws_value **full, struct ws_valu
         visible = ws_smin(b, visible, ws_add(b, first, ws_i32(b, 1)));
         struct ws_value *past = ws_smin(b, ws_add(b, f->first_row, ws_i32(b, rows)), f->seqlen_q);
         if (f->spec->lever[WS_LEVER_causal_early_exit])
-            *end = ws_smin(b, *end, ws_add(b, past, f->diagonal));
+            *end = ws_first_lane(b, ws_smin(b, *end, ws_add(b, past, f->diagonal)));
     }
     *full = ws_and(b, ws_smax(b, visible, ws_i32(b, 0)), ws_i32(b, ~(block - 1)));
 }
@@ -104,35 +103,50 @@ static void start_rows(struct ws_fwd *f)
                                         first_key, WS_FWD_ELEMENT_BYTES);
     struct ws_value *v = ws_fwd_address(f, WS_FWD_ARG_v, WS_FWD_ARG_v_batch_stride, f->head_k,
                                         first_key, WS_FWD_ELEMENT_BYTES);
-    f->key_offset = ws_mul(b, ws_fwd_column(f), f->k_stride);
+    f->key_offset = ws_mul(b, ws_fwd_lane_key(f), f->k_stride);
     ws_fwd_start_values(f);
     f->k_base = ws_view_base(b, ws_fwd_addressing(f), k);
     f->v_base = ws_view_base(b, ws_fwd_addressing(f), v);
 }
 
+/* O^T += V^T P^T for the head dims of a group. */
+static void accumulate(struct ws_fwd *f, struct ws_fwd_group group, const ws_fwd_values values,
+                       struct ws_value *const p[WS_FWD_ROWS_MAX])
+{
+    for (int t = 0; t < group.tiles; t++) {
+        struct ws_value *v = ws_fwd_value_operand(f, values, group, t);
+        for (int q = 0; q < f->rows; q++) {
+            struct ws_value **o = &f->row[q].output[group.first + t];
+            *o = ws_multiply_atom(&f->b, f->atom, v, p[q], *o);
+        }
+        if ((group.first + t) % 2 == 1)
+            ws_fwd_end_stretch(f);
+    }
+}
+
 static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
 {
-    struct ws_builder *b = &f->b;
     ws_fwd_scores scores;
     struct ws_value *p[WS_FWD_ROWS_MAX];
+    ws_fwd_values values[WS_FWD_CHUNKS_MAX];
     ws_fwd_score(f, block, scores);
     ws_fwd_rescale(f, scores);
     /* Every row sees the keys of a full block, so every row has a maximum now. */
     for (int q = 0; !block->last && q < f->rows; q++)
         f->row[q].threshold = f->move;
     for (int k = 0; k < f->keys; k++) {
-        ws_fwd_values values;
-        ws_fwd_load_values(f, block, k, values);
+        struct ws_fwd_group group = ws_fwd_group_at(f, 0);
+        for (; group.tiles; group = ws_fwd_group_at(f, group.first + group.tiles)) {
+            if (group.first + group.tiles <= WS_FWD_GROUP_MAX)
+                ws_fwd_load_values(f, block, k, group, values[group.first]);
+        }
         for (int q = 0; q < f->rows; q++)
             p[q] = ws_fwd_probability(f, q, scores[q][k]);
-        for (int t = 0; t < f->head_tiles; t++) {
-            struct ws_value *v = ws_fwd_value_operand(f, values, t);
-            for (int q = 0; q < f->rows; q++) {
-                struct ws_value **o = &f->row[q].output[t];
-                *o = ws_multiply_atom(b, f->atom, v, p[q], *o);
-            }
-            if (t % 2 == 1)
-                ws_fwd_end_stretch(f);
+        group = ws_fwd_group_at(f, 0);
+        for (; group.tiles; group = ws_fwd_group_at(f, group.first + group.tiles)) {
+            if (group.first + group.tiles > WS_FWD_GROUP_MAX)
+                ws_fwd_load_values(f, block, k, group, values[group.first]);
+            accumulate(f, group, values[group.first], p);
         }
     }
 }
@@ -211,8 +225,8 @@ enum ws_status ws_fmha_fwd_emit(const struct ws_spec *spec, enum ws_mutant mutan
         .mutant = mutant,
         .rows = spec->lever[WS_LEVER_bm_tiles],
         .keys = spec->lever[WS_LEVER_block_n] / WS_FWD_ATOM,
-        .chunks = spec->head_dim_qk / WS_FWD_ATOM,
-        .head_tiles = spec->head_dim_v / WS_FWD_ATOM,
+        .chunks = (spec->head_dim_qk + WS_FWD_ATOM - 1) / WS_FWD_ATOM,
+        .head_tiles = (spec->head_dim_v + WS_FWD_ATOM - 1) / WS_FWD_ATOM,
     };
     ws_kernel_begin(&f.b, module, shape->symbol, ws_arg_table(WS_KERNEL_FMHA_FWD),
                     &(struct ws_kernel_attributes){

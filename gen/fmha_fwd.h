@@ -28,10 +28,11 @@ enum ws_fwd_arg {
 
 enum {
     WS_FWD_ATOM = 16, /* rows, keys and head dims of one atom */
-    WS_FWD_HEAD_DIM_MAX = 128,
+    WS_FWD_HEAD_DIM_MAX = 256,
     WS_FWD_ROWS_MAX = 4,
     WS_FWD_KEYS_MAX = 4,
     WS_FWD_CHUNKS_MAX = WS_FWD_HEAD_DIM_MAX / WS_FWD_ATOM,
+    WS_FWD_GROUP_MAX = 8, /* head dim tiles whose V is in registers at a time */
     WS_FWD_ELEMENT_BYTES = 2,
 };
 
@@ -56,7 +57,7 @@ struct ws_fwd {
     const struct ws_atom *atom;
     enum ws_mutant mutant;
     int rows, keys;         /* row tiles of a wave, key tiles of an iteration */
-    int chunks, head_tiles; /* head_dim_qk and head_dim_v in atoms */
+    int chunks, head_tiles; /* head_dim_qk and head_dim_v in atoms, the last one padded */
 
     /* The same in all lanes. */
     struct ws_value *seqlen_q, *seqlen_k;
@@ -125,6 +126,22 @@ int ws_fwd_run_alignment(const struct ws_fwd *f, int bytes);
 /* Pointers to what the loops carry of one row tile. Returns how many there are. */
 int ws_fwd_carried_row(struct ws_fwd *f, int row, struct ws_value **carried[]);
 
+/* The key of its tile that the lane loads as a row of K: the order of the rows is such that slot s
+ * of operands P^T and V^T is key s. */
+struct ws_value *ws_fwd_lane_key(struct ws_fwd *f);
+
+/* Where element i of the lane's part of a score tile lies: the sum of what the lane says and what
+ * the element says, of the key in its key tile and of the query in its row tile. */
+struct ws_value *ws_fwd_first_key(struct ws_fwd *f);
+int ws_fwd_element_key(const struct ws_fwd *f, int i);
+struct ws_value *ws_fwd_first_query(struct ws_fwd *f);
+int ws_fwd_element_query(const struct ws_fwd *f, int i);
+
+/* Loads chunk c of a row of Q or K as an operand; past head_dim_qk it is zero. */
+struct ws_value *ws_fwd_load_chunk(struct ws_fwd *f, const struct ws_view *view,
+                                   struct ws_value *lane_offset, struct ws_value *scalar_offset,
+                                   int c);
+
 /* Loads chunk c of Q^T of a row tile as operand B. */
 struct ws_value *ws_fwd_load_query(struct ws_fwd *f, int row, int c);
 
@@ -138,22 +155,29 @@ void ws_fwd_rescale(struct ws_fwd *f, ws_fwd_scores scores);
 /* P^T of one score tile as operand B; adds it to the row sum. */
 struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *scores);
 
-/* The key (of its tile) in slot 0..15 of operands P^T and V^T. */
-int ws_fwd_slot_key(const struct ws_fwd *f, int slot);
+/* Head dim tiles whose head dims are dealt to the lanes in runs: row r of tile t of the group
+ * stands for head dim 16 first + r tiles + t, so that a lane loads and stores `tiles` neighbours
+ * together.
+ */
+struct ws_fwd_group {
+    int first, tiles;
+};
 
-/* Head dim that row `row` of head dim tile `tile` of O^T and V^T stands for. rows: neighbours lie
- * in one lane, which loads and stores them together; gather: in neighbouring lanes. */
-int ws_fwd_head_dim(const struct ws_fwd *f, int tile, int row);
+/* The group that starts at a head dim tile. rows: as large as fits; gather: one tile. */
+struct ws_fwd_group ws_fwd_group_at(const struct ws_fwd *f, int first);
 
-/* V of one key tile as it was loaded: rows, one for each slot; gather: operands, one for each head
- * dim tile. */
+/* Rows of the group's tiles that stand for head dims below head_dim_v. */
+int ws_fwd_group_rows(const struct ws_fwd *f, struct ws_fwd_group group);
+
+/* V of one key tile and group as it was loaded: a row for each key, or with one tile an operand. */
 typedef struct ws_value *ws_fwd_values[WS_FWD_ATOM];
 void ws_fwd_start_values(struct ws_fwd *f);
 void ws_fwd_load_values(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
-                        ws_fwd_values values);
+                        struct ws_fwd_group group, ws_fwd_values values);
 
-/* Rows 16 t to 16 t + 15 of V^T as operand A. */
-struct ws_value *ws_fwd_value_operand(struct ws_fwd *f, const ws_fwd_values values, int t);
+/* Tile t of the group's V^T as operand A. */
+struct ws_value *ws_fwd_value_operand(struct ws_fwd *f, const ws_fwd_values values,
+                                      struct ws_fwd_group group, int t);
 
 /* Ends a stretch of work that the scheduler should keep together, if the sched lever says so. */
 void ws_fwd_end_stretch(struct ws_fwd *f);

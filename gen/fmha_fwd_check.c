@@ -5,9 +5,9 @@
 #include "gen/fmha_fwd.h"
 #include "ir/target.h"
 
-static bool is_head_dim(int head_dim)
+static int atoms(int head_dim)
 {
-    return head_dim % 32 == 0 && head_dim <= WS_FWD_HEAD_DIM_MAX;
+    return (head_dim + WS_FWD_ATOM - 1) / WS_FWD_ATOM;
 }
 
 /* About how many registers are live at once while P is multiplied by V: O, Q, the start values of
@@ -18,11 +18,14 @@ static int live_registers(const struct ws_spec *spec)
     const int registers = 8; /* of an operand or an accumulator */
     const int *lever = spec->lever;
     int rows = lever[WS_LEVER_bm_tiles], keys = lever[WS_LEVER_block_n] / WS_FWD_ATOM;
-    int chunks = lever[WS_LEVER_q_mode] == WS_Q_MODE_REG ? spec->head_dim_qk / WS_FWD_ATOM : 0;
-    int head_tiles = spec->head_dim_v / WS_FWD_ATOM;
+    int chunks = lever[WS_LEVER_q_mode] == WS_Q_MODE_REG ? atoms(spec->head_dim_qk) : 0;
+    int head_tiles = atoms(spec->head_dim_v);
+    int value_tiles = head_tiles < WS_FWD_GROUP_MAX ? head_tiles : WS_FWD_GROUP_MAX;
     int of_each_row = head_tiles + chunks + keys + 2;
     int offsets = lever[WS_LEVER_addr] == WS_ADDR_GLOBAL ? lever[WS_LEVER_block_n] : 0;
-    return registers * (rows * of_each_row + head_tiles + 1 + keys / 2) + offsets;
+    if (head_tiles > value_tiles)
+        offsets *= 2; /* of the next head dims too */
+    return registers * (rows * of_each_row + value_tiles + 1 + keys / 2) + offsets;
 }
 
 enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *error)
@@ -30,10 +33,6 @@ enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *er
     const struct ws_target *target = ws_target_find(spec->arch);
     if (!target)
         return ws_fail(error, WS_ERROR_SPEC, "unknown arch `%s`", spec->arch);
-    if (!is_head_dim(spec->head_dim_qk) || !is_head_dim(spec->head_dim_v))
-        return ws_fail(error, WS_ERROR_SPEC,
-                       "head_dim_qk %d and head_dim_v %d: fmha_fwd takes 32, 64, 96 and 128",
-                       spec->head_dim_qk, spec->head_dim_v);
     if (spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_GLOBAL &&
         spec->lever[WS_LEVER_q_scale] == WS_Q_SCALE_PRE)
         return ws_fail(

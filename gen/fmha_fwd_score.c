@@ -17,13 +17,12 @@ static struct ws_value *load_key(struct ws_fwd *f, const struct ws_fwd_block *bl
     const uint32_t first = (uint32_t)(tile * WS_FWD_ATOM);
     struct ws_value *offset = f->key_offset, *tile_offset = NULL;
     if (block->last) {
-        struct ws_value *key = ws_add(b, ws_fwd_column(f), ws_i32(b, first));
+        struct ws_value *key = ws_add(b, ws_fwd_lane_key(f), ws_i32(b, first));
         offset = ws_mul(b, ws_smin(b, key, block->last), f->k_stride);
     } else if (tile > 0) {
         tile_offset = ws_mul(b, f->k_stride, ws_i32(b, first));
     }
-    return ws_load(b, &view, offset, tile_offset, c * WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES,
-                   WS_FWD_ATOM / 2);
+    return ws_fwd_load_chunk(f, &view, offset, tile_offset, c);
 }
 
 static void load_chunk(struct ws_fwd *f, const struct ws_fwd_block *block, int c,
@@ -45,25 +44,34 @@ static void multiply_chunk(struct ws_fwd *f, const struct chunk *chunk, ws_fwd_s
     }
 }
 
-/* Hides the keys past the last that the lane's row sees. */
-static void mask(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
-                 struct ws_value *scores[WS_FWD_KEYS_MAX])
+/* The last key that an element's query sees, past the block's first key and the lane's. */
+static struct ws_value *last_visible(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
+                                     int element_query)
 {
     struct ws_builder *b = &f->b;
-    const struct ws_atom *atom = f->atom;
-    const int half_step = atom->c(WS_FWD_ATOM, 0).row - atom->c(0, 0).row;
     struct ws_value *last = ws_is_mutant(f->mutant, tail_unmasked)
                                 ? ws_i32(b, INT32_MAX)
                                 : ws_sub(b, f->seqlen_k, ws_i32(b, 1));
     if (f->diagonal) {
-        struct ws_value *i = ws_add(b, f->first_row, ws_fwd_lane_row(f, row));
-        last = ws_smin(b, last, ws_add(b, i, f->diagonal));
+        struct ws_value *first = ws_i32(b, (uint32_t)(row * WS_FWD_ATOM + element_query));
+        struct ws_value *query = ws_add(b, ws_fwd_first_query(f), first);
+        last = ws_smin(b, last, ws_add(b, ws_add(b, f->first_row, query), f->diagonal));
     }
-    struct ws_value *half_keys = ws_mul(b, ws_fwd_half(f), ws_i32(b, (uint32_t)half_step));
-    struct ws_value *limit = ws_sub(b, ws_sub(b, last, block->key), half_keys);
-    for (int k = 0; k < f->keys; k++) {
-        for (int i = 0; i < atom->c_elements; i++) {
-            struct ws_value *key = ws_i32(b, (uint32_t)(k * WS_FWD_ATOM + atom->c(0, i).row));
+    return ws_sub(b, ws_sub(b, last, block->key), ws_fwd_first_key(f));
+}
+
+/* Hides the keys past the last that a query sees. */
+static void mask(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
+                 struct ws_value *scores[WS_FWD_KEYS_MAX])
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *limit = NULL;
+    for (int i = 0; i < f->atom->c_elements; i++) {
+        if (i == 0 || ws_fwd_element_query(f, i) != ws_fwd_element_query(f, i - 1))
+            limit = last_visible(f, block, row, ws_fwd_element_query(f, i));
+        for (int k = 0; k < f->keys; k++) {
+            struct ws_value *key =
+                ws_i32(b, (uint32_t)(k * WS_FWD_ATOM + ws_fwd_element_key(f, i)));
             struct ws_value *is_visible = ws_compare(b, WS_SIGNED_LESS_EQUAL, key, limit);
             struct ws_value *score = ws_element(b, scores[k], i);
             score = ws_select(b, is_visible, score, ws_f32(b, -INFINITY));
@@ -110,10 +118,10 @@ static void move_maximum(struct ws_fwd *f, int row, struct ws_value *largest,
     struct ws_value *rise = ws_fmax(b, largest, ws_select(b, is_new, nothing, zero));
     rise = ws_select(b, has_key, rise, zero);
     struct ws_value *log2_rise = f->to_log2 ? ws_fmul(b, rise, f->to_log2) : rise;
+    if (ws_is_mutant(f->mutant, rescale_skipped))
+        log2_rise = ws_fmul(b, log2_rise, ws_f32(b, 0));
     /* A new row has nothing to scale, and its maximum may fall: no factor above 1. */
     struct ws_value *factor = ws_fmin(b, ws_exp2(b, ws_fneg(b, log2_rise)), ws_f32(b, 1));
-    if (ws_is_mutant(f->mutant, rescale_skipped))
-        factor = ws_f32(b, 1);
     state->threshold = ws_select(b, has_key, f->move, state->threshold);
     state->negative_max = ws_fsub(b, state->negative_max, rise);
     state->sum = ws_fmul(b, state->sum, factor);
@@ -178,10 +186,4 @@ struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *
         operand = ws_set_element(b, operand, pairs + j, ws_select(b, is_upper, own, other));
     }
     return operand;
-}
-
-int ws_fwd_slot_key(const struct ws_fwd *f, int slot)
-{
-    const int elements = f->atom->c_elements;
-    return f->atom->c(slot / elements * WS_FWD_ATOM, slot % elements).row;
 }

@@ -10,12 +10,6 @@ static struct ws_value *inverse(struct ws_builder *b, struct ws_value *sum)
     return ws_select(b, has_key, ws_reciprocal(b, sum), zero);
 }
 
-/* Bytes from the start of a lane's O to element `element` of tile `tile`. */
-static int output_offset(const struct ws_fwd *f, int tile, int element)
-{
-    return ws_fwd_head_dim(f, tile, f->atom->c(0, element).row) * WS_FWD_ELEMENT_BYTES;
-}
-
 static struct ws_value *normalised(struct ws_fwd *f, int row, int tile, int element,
                                    struct ws_value *factor)
 {
@@ -23,35 +17,49 @@ static struct ws_value *normalised(struct ws_fwd *f, int row, int tile, int elem
     return ws_fmul(&f->b, x, factor);
 }
 
-/* rows: elements i of all tiles lie side by side. */
-static void store_runs(struct ws_fwd *f, int row, const struct ws_view *view,
-                       struct ws_value *lane_offset, struct ws_value *factor)
+/* Elements i of a group's tiles lie side by side. */
+static void store_run(struct ws_fwd *f, int row, struct ws_fwd_group group, int i,
+                      const struct ws_view *view, struct ws_value *lane_offset,
+                      struct ws_value *factor)
 {
     struct ws_builder *b = &f->b;
-    for (int i = 0; i < f->atom->c_elements; i++) {
-        struct ws_value *packed = ws_undefined_i32s(b, f->head_tiles / 2);
-        for (int t = 0; t < f->head_tiles; t += 2) {
-            struct ws_value *pair = ws_splat(b, normalised(f, row, t, i, factor), 2);
-            pair = ws_set_element(b, pair, 1, normalised(f, row, t + 1, i, factor));
-            packed = ws_set_element(b, packed, t / 2, ws_pack(b, f->atom->element, pair));
-        }
-        ws_store(b, view, lane_offset, output_offset(f, 0, i), packed);
+    const int start = group.first * WS_FWD_ATOM + f->atom->c(0, i).row * group.tiles;
+    const int constant = start * WS_FWD_ELEMENT_BYTES;
+    struct ws_value *packed = ws_undefined_i32s(b, group.tiles > 1 ? group.tiles / 2 : 1);
+    for (int t = 0; t < group.tiles; t += 2) {
+        struct ws_value *pair = ws_splat(b, normalised(f, row, group.first + t, i, factor), 2);
+        if (group.tiles > 1)
+            pair = ws_set_element(b, pair, 1, normalised(f, row, group.first + t + 1, i, factor));
+        packed = ws_set_element(b, packed, t / 2, ws_pack(b, f->atom->element, pair));
     }
+    if (group.tiles > 1)
+        ws_store(b, view, lane_offset, constant, packed);
+    else
+        ws_store_half(b, view, lane_offset, constant, packed, false);
 }
 
-/* gather: each element by itself. */
-static void store_elements(struct ws_fwd *f, int row, const struct ws_view *view,
-                           struct ws_value *lane_offset, struct ws_value *factor)
+/* Stores the head dims of a group that are no padding. */
+static void store_group(struct ws_fwd *f, int row, struct ws_fwd_group group, struct ws_view *view,
+                        struct ws_value *row_offset, struct ws_value *factor)
 {
     struct ws_builder *b = &f->b;
-    for (int t = 0; t < f->head_tiles; t++) {
-        for (int i = 0; i < f->atom->c_elements; i += 2) {
-            struct ws_value *pair = ws_splat(b, normalised(f, row, t, i, factor), 2);
-            pair = ws_set_element(b, pair, 1, normalised(f, row, t, i + 1, factor));
-            struct ws_value *packed = ws_pack(b, f->atom->element, pair);
-            ws_store_half(b, view, lane_offset, output_offset(f, t, i), packed, false);
-            ws_store_half(b, view, lane_offset, output_offset(f, t, i + 1), packed, true);
-        }
+    const struct ws_atom *atom = f->atom;
+    const int run_bytes = group.tiles * WS_FWD_ELEMENT_BYTES;
+    const int half_step = atom->c(WS_FWD_ATOM, 0).row - atom->c(0, 0).row;
+    const int rows = ws_is_mutant(f->mutant, padding) ? WS_FWD_ATOM : ws_fwd_group_rows(f, group);
+    struct ws_value *half = ws_fwd_half(f);
+    struct ws_value *half_offset = ws_mul(b, half, ws_i32(b, (uint32_t)(half_step * run_bytes)));
+    struct ws_value *offset = ws_add(b, row_offset, half_offset);
+    view->alignment = ws_fwd_run_alignment(f, run_bytes);
+    for (int i = 0; i < atom->c_elements && atom->c(0, i).row < rows; i++) {
+        const bool is_half = atom->c(WS_FWD_ATOM, i).row >= rows;
+        struct ws_branch branch;
+        if (is_half)
+            ws_branch_begin(b, &branch, ws_compare(b, WS_EQUAL, half, ws_i32(b, 0)), false, NULL,
+                            0);
+        store_run(f, row, group, i, view, offset, factor);
+        if (is_half)
+            ws_branch_end(b, &branch);
     }
 }
 
@@ -78,9 +86,7 @@ void ws_fwd_store(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
     const int f32_bytes = 4;
-    const bool is_rows = f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_ROWS;
-    const int step_bytes = ws_fwd_head_dim(f, 0, 1) * WS_FWD_ELEMENT_BYTES;
-    struct ws_view output = {.alignment = ws_fwd_run_alignment(f, step_bytes)};
+    struct ws_view output = {0};
     struct ws_view lse = {.alignment = f32_bytes};
     output.base = ws_fwd_address(f, WS_FWD_ARG_o, WS_FWD_ARG_o_batch_stride, f->head_q,
                                  f->first_row, WS_FWD_ELEMENT_BYTES);
@@ -90,8 +96,6 @@ void ws_fwd_store(struct ws_fwd *f)
         ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_o_token_stride, WS_FWD_ELEMENT_BYTES));
     struct ws_value *lse_stride =
         ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_lse_token_stride, f32_bytes));
-    const int half_step = f->atom->c(WS_FWD_ATOM, 0).row - f->atom->c(0, 0).row;
-    const uint32_t half_bytes = (uint32_t)(half_step * step_bytes);
     for (int q = 0; q < f->rows; q++) {
         struct ws_value *row = ws_fwd_lane_row(f, q);
         struct ws_value *sum = f->row[q].sum;
@@ -100,9 +104,10 @@ void ws_fwd_store(struct ws_fwd *f)
             ws_compare(b, WS_SIGNED_LESS, ws_add(b, f->first_row, row), f->seqlen_q);
         struct ws_branch branch;
         ws_branch_begin(b, &branch, exists, false, NULL, 0);
-        struct ws_value *half_offset = ws_mul(b, ws_fwd_half(f), ws_i32(b, half_bytes));
-        struct ws_value *offset = ws_add(b, ws_mul(b, row, o_stride), half_offset);
-        (is_rows ? store_runs : store_elements)(f, q, &output, offset, inverse(b, sum));
+        struct ws_value *offset = ws_mul(b, row, o_stride), *factor = inverse(b, sum);
+        struct ws_fwd_group group = ws_fwd_group_at(f, 0);
+        for (; group.tiles; group = ws_fwd_group_at(f, group.first + group.tiles))
+            store_group(f, q, group, &output, offset, factor);
         if (f->spec->lse)
             store_lse(f, q, &lse, ws_mul(b, row, lse_stride), sum);
         ws_branch_end(b, &branch);

@@ -4,49 +4,83 @@
 
 enum { SLOTS = WS_FWD_ATOM };
 
-/* Where the lane's part of V lies for the key of each slot. */
+/* Where the lane's part of V lies for each key. */
 struct place {
     struct ws_value *lane, *scalar; /* offsets in bytes; scalar may be NULL */
 };
 
-/* Byte offset of a slot's key from the block's first one, the same in all lanes. */
+struct ws_fwd_group ws_fwd_group_at(const struct ws_fwd *f, int first)
+{
+    static const int sizes[] = {WS_FWD_GROUP_MAX, 6, 4, 2, 1}; /* a lane's run is one load */
+    const bool is_rows = f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_ROWS;
+    const int left = f->head_tiles - first;
+    const bool is_padded = f->spec->head_dim_v % WS_FWD_ATOM != 0;
+    if (left == 0 || !is_rows)
+        return (struct ws_fwd_group){first, left > 0};
+    int size = 0;
+    /* The padding starts at a multiple of 8 head dims: a run of 6 may lie across. */
+    while (sizes[size] > left || (sizes[size] == 6 && left == 6 && is_padded))
+        size++;
+    return (struct ws_fwd_group){first, sizes[size]};
+}
+
+int ws_fwd_group_rows(const struct ws_fwd *f, struct ws_fwd_group group)
+{
+    int rows = (f->spec->head_dim_v - group.first * WS_FWD_ATOM) / group.tiles;
+    return rows < WS_FWD_ATOM ? rows : WS_FWD_ATOM;
+}
+
+/* Byte offset of a key from the block's first one, the same in all lanes. */
 static struct ws_value *key_bytes(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
                                   int slot)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *key = ws_i32(b, (uint32_t)(tile * WS_FWD_ATOM + ws_fwd_slot_key(f, slot)));
+    struct ws_value *key = ws_i32(b, (uint32_t)(tile * WS_FWD_ATOM + slot));
     if (block->last)
         key = ws_smin(b, key, block->last);
     return ws_mul(b, key, f->v_stride);
 }
 
-static struct ws_value *lane_bytes(struct ws_fwd *f)
+/* Byte offset of the lane's run; lanes whose run is padding read the last one. */
+static struct ws_value *lane_bytes(struct ws_fwd *f, struct ws_fwd_group group)
 {
-    const uint32_t step = (uint32_t)(ws_fwd_head_dim(f, 0, 1) * WS_FWD_ELEMENT_BYTES);
-    return ws_mul(&f->b, ws_fwd_column(f), ws_i32(&f->b, step));
+    struct ws_builder *b = &f->b;
+    struct ws_value *row = ws_fwd_column(f);
+    const int rows = ws_fwd_group_rows(f, group);
+    if (rows < WS_FWD_ATOM)
+        row = ws_smin(b, row, ws_i32(b, (uint32_t)(rows - 1)));
+    return ws_mul(b, row, ws_i32(b, (uint32_t)(group.tiles * WS_FWD_ELEMENT_BYTES)));
 }
 
 /* buffer: one lane offset, the keys are scalar offsets. global: a scalar offset would cost a 64-bit
- * addition, so each slot has a lane offset of its own, valid for full tiles. */
+ * addition, so each key has a lane offset of its own, valid for full tiles. */
 void ws_fwd_start_values(struct ws_fwd *f)
 {
     const struct ws_fwd_block full = {0};
-    f->value_offset[0] = lane_bytes(f);
+    f->value_offset[0] = lane_bytes(f, ws_fwd_group_at(f, 0));
     if (ws_fwd_addressing(f) == WS_ADDRESSING_BUFFER)
         return;
     for (int s = SLOTS - 1; s >= 0; s--)
         f->value_offset[s] = ws_add(&f->b, f->value_offset[0], key_bytes(f, &full, 0, s));
 }
 
+/* Whether the lane offsets that the loops carry are those of the group. */
+static bool is_carried(const struct ws_fwd *f, struct ws_fwd_group group)
+{
+    struct ws_fwd_group first = ws_fwd_group_at(f, 0);
+    return group.tiles == first.tiles && ws_fwd_group_rows(f, group) == ws_fwd_group_rows(f, first);
+}
+
 static void find_places(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
-                        struct place place[SLOTS])
+                        struct ws_fwd_group group, struct place place[SLOTS])
 {
     struct ws_builder *b = &f->b;
     for (int s = 0; s < SLOTS; s++) {
         if (ws_fwd_addressing(f) == WS_ADDRESSING_BUFFER) {
-            place[s] = (struct place){f->value_offset[0], key_bytes(f, block, tile, s)};
-        } else if (block->last) {
-            place[s].lane = ws_add(b, lane_bytes(f), key_bytes(f, block, tile, s));
+            place[s].lane = is_carried(f, group) ? f->value_offset[0] : lane_bytes(f, group);
+            place[s].scalar = key_bytes(f, block, tile, s);
+        } else if (block->last || !is_carried(f, group)) {
+            place[s].lane = ws_add(b, lane_bytes(f, group), key_bytes(f, block, tile, s));
             place[s].scalar = NULL;
         } else {
             struct ws_value *first = ws_i32(b, (uint32_t)(tile * WS_FWD_ATOM));
@@ -56,51 +90,38 @@ static void find_places(struct ws_fwd *f, const struct ws_fwd_block *block, int 
     }
 }
 
-int ws_fwd_head_dim(const struct ws_fwd *f, int tile, int row)
-{
-    bool is_rows = f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_ROWS;
-    return is_rows ? row * f->head_tiles + tile : tile * WS_FWD_ATOM + row;
-}
-
-/* 16-bit loads down the columns. */
-static void gather(struct ws_fwd *f, const struct ws_view *view, const struct place place[SLOTS],
-                   ws_fwd_values operand)
+/* One tile: 16-bit loads down the columns, straight into the operand. */
+static struct ws_value *gather(struct ws_fwd *f, const struct ws_view *view,
+                               const struct place place[SLOTS], int constant)
 {
     struct ws_builder *b = &f->b;
-    for (int t = 0; t < f->head_tiles; t++) {
-        operand[t] = ws_undefined_i32s(b, SLOTS / 2);
-        for (int s = 0; s < SLOTS; s += 2) {
-            struct ws_value *pair = ws_undefined_i32s(b, 1);
-            for (int i = 0; i < 2; i++)
-                pair = ws_load_half(b, view, place[s + i].lane, place[s + i].scalar,
-                                    ws_fwd_head_dim(f, t, 0) * WS_FWD_ELEMENT_BYTES, pair, i == 1);
-            operand[t] = ws_set_element(b, operand[t], s / 2, pair);
-        }
+    struct ws_value *operand = ws_undefined_i32s(b, SLOTS / 2);
+    for (int s = 0; s < SLOTS; s += 2) {
+        struct ws_value *pair = ws_undefined_i32s(b, 1);
+        for (int i = 0; i < 2; i++)
+            pair = ws_load_half(b, view, place[s + i].lane, place[s + i].scalar, constant, pair,
+                                i == 1);
+        operand = ws_set_element(b, operand, s / 2, pair);
     }
-}
-
-/* Each lane loads its head dims of every key. */
-static void load_rows(struct ws_fwd *f, const struct ws_view *view, const struct place place[SLOTS],
-                      ws_fwd_values rows)
-{
-    for (int s = 0; s < SLOTS; s++)
-        rows[s] = ws_load(&f->b, view, place[s].lane, place[s].scalar, 0, f->head_tiles / 2);
+    return operand;
 }
 
 void ws_fwd_load_values(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
-                        ws_fwd_values values)
+                        struct ws_fwd_group group, ws_fwd_values values)
 {
     struct ws_view view = ws_fwd_block_view(f, block, f->v_base, f->v_stride, f->spec->head_dim_v);
+    const int constant = group.first * WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES;
     struct place place[SLOTS];
-    view.alignment = ws_fwd_run_alignment(f, ws_fwd_head_dim(f, 0, 1) * WS_FWD_ELEMENT_BYTES);
-    find_places(f, block, tile, place);
-    if (f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_ROWS)
-        load_rows(f, &view, place, values);
-    else
-        gather(f, &view, place, values);
+    view.alignment = ws_fwd_run_alignment(f, group.tiles * WS_FWD_ELEMENT_BYTES);
+    find_places(f, block, tile, group, place);
+    if (group.tiles == 1)
+        values[0] = gather(f, &view, place, constant);
+    for (int s = 0; group.tiles > 1 && s < SLOTS; s++)
+        values[s] =
+            ws_load(&f->b, &view, place[s].lane, place[s].scalar, constant, group.tiles / 2);
 }
 
-/* Pairs the keys of neighbouring slots by byte permutes. */
+/* Pairs neighbouring keys by byte permutes. */
 static struct ws_value *transposed(struct ws_fwd *f, const ws_fwd_values rows, int t)
 {
     struct ws_builder *b = &f->b;
@@ -115,8 +136,8 @@ static struct ws_value *transposed(struct ws_fwd *f, const ws_fwd_values rows, i
     return operand;
 }
 
-struct ws_value *ws_fwd_value_operand(struct ws_fwd *f, const ws_fwd_values values, int t)
+struct ws_value *ws_fwd_value_operand(struct ws_fwd *f, const ws_fwd_values values,
+                                      struct ws_fwd_group group, int t)
 {
-    bool is_rows = f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_ROWS;
-    return is_rows ? transposed(f, values, t) : values[t];
+    return group.tiles > 1 ? transposed(f, values, t) : values[0];
 }

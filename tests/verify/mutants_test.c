@@ -5,7 +5,7 @@
 static const struct {
     const char *preset;
     int head_dim;
-} kernels[] = {{"swap", 64}, {"swap", 128}, {"swap_d64", 64}, {"swap_d128", 128}};
+} kernels[] = {{"swap", 64}, {"swap", 72}, {"swap", 128}, {"swap_d64", 64}, {"swap_d128", 128}};
 
 static const char *const shapes[] = {
     "B=2,Hq=4,Hk=2,Sq=40,Sk=77", "B=1,Hq=2,Hk=2,Sq=64,Sk=64",  "B=1,Hq=2,Hk=1,Sq=70,Sk=33",
@@ -70,6 +70,14 @@ static bool tail_unmasked_affects(const struct ws_problem *problem, int64_t bloc
     bool sees_past = problem->mask == WS_MASK_NONE ||
                      (problem->align == WS_ALIGN_TOP_LEFT && problem->size.seqlen_q > keys);
     return keys > 0 && keys % block != 0 && sees_past;
+}
+
+/* Scores and with them LSE, and what lies behind the last row of O. */
+static bool padding_affects(const struct ws_problem *problem, int64_t block)
+{
+    (void)block;
+    bool in_scores = problem->size.head_dim_qk % 16 != 0 && most_keys(problem) > 0;
+    return in_scores || problem->size.head_dim_v % 16 != 0;
 }
 
 static const struct {
