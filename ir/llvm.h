@@ -8,12 +8,12 @@
 
 static inline LLVMValueRef ws_llvm(struct ws_value *value)
 {
-    return (LLVMValueRef)(void *)value;
+    return (LLVMValueRef)value;
 }
 
 static inline struct ws_value *ws_wrap(LLVMValueRef value)
 {
-    return (struct ws_value *)(void *)value;
+    return (struct ws_value *)value;
 }
 
 #endif

@@ -7,11 +7,11 @@ enum { BUFFER_WORD3 = 0x31004000, BUFFER_HIGH_ADDRESS = 0xFFFF };
 
 enum { LOAD_DWORDS_MAX = 4 };
 
-struct ws_value *ws_advance(struct ws_builder *b, struct ws_value *base, struct ws_value *bytes)
+struct ws_value *ws_advance(struct ws_builder *b, struct ws_value *pointer, struct ws_value *bytes)
 {
     LLVMTypeRef byte = LLVMInt8TypeInContext(b->context);
     LLVMValueRef offset = ws_llvm(bytes);
-    return ws_wrap(LLVMBuildGEP2(b->llvm, byte, ws_llvm(base), &offset, 1, ""));
+    return ws_wrap(LLVMBuildGEP2(b->llvm, byte, ws_llvm(pointer), &offset, 1, ""));
 }
 
 struct ws_value *ws_view_base(struct ws_builder *b, enum ws_addressing addressing,

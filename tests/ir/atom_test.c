@@ -24,20 +24,34 @@ struct entry {
 static struct entry entries[LINES_MAX];
 static int entry_count;
 
+/* The next number of a line; there must be one. */
+static int next_number(char **rest)
+{
+    char *end;
+    long number = strtol(*rest, &end, 10);
+    assert_ptr_not_equal(end, *rest);
+    *rest = end;
+    return (int)number;
+}
+
 static int read_layout(void **state)
 {
     (void)state;
     FILE *file = fopen(WS_TEST_LAYOUTS "/gfx11_wmma_16x16x16.txt", "re");
-    char line[256], matrix[8];
-    assert_non_null(file);
+    char line[256];
+    if (!file)
+        return -1;
     while (fgets(line, sizeof line, file)) {
         struct entry *e = &entries[entry_count];
+        char *rest = strchr(line, ' ');
         if (line[0] == '#')
             continue;
-        assert_int_equal(sscanf(line, "%7s %d %d %d %d", matrix, &e->lane, &e->element,
-                                &e->place.row, &e->place.column),
-                         5);
-        e->matrix = matrix[0];
+        assert_non_null(rest);
+        e->matrix = line[0];
+        e->lane = next_number(&rest);
+        e->element = next_number(&rest);
+        e->place.row = next_number(&rest);
+        e->place.column = next_number(&rest);
         assert_in_range(++entry_count, 1, LINES_MAX - 1);
     }
     return fclose(file);
