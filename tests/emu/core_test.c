@@ -26,7 +26,7 @@ static void adds_with_a_tail(void **state)
     void *da = device_copy(a, sizeof a), *db = device_copy(b, sizeof b);
     void *dc = device_alloc(sizeof c);
     succeeds(hipMemset(dc, 0xee, sizeof c));
-    launch(kernels, "scale_add", 16, 64, (void *[]){&dc, &da, &db, &scale, &n});
+    launch(kernels, "scale_add", 16, 64, (void *[]){ARG(dc), ARG(da), ARG(db), ARG(scale), ARG(n)});
     succeeds(hipMemcpy(c, dc, sizeof c, TO_HOST));
     for (int i = 0; i < N; i++)
         assert_true(c[i] == a[i] * scale + b[i]);
@@ -76,8 +76,9 @@ static void knows_every_place(void **state)
     void *function, *dout = device_alloc(sizeof(uint32_t[TOTAL][4]));
     assert_non_null(out);
     succeeds(hipModuleGetFunction(&function, kernels, "places"));
-    succeeds(hipModuleLaunchKernel(function, GX, GY, GZ, BX, BY, BZ, 0, NULL,
-                                   (void *[]){&dout, &bx, &by, &gx, &gy, &items}, NULL));
+    succeeds(hipModuleLaunchKernel(
+        function, GX, GY, GZ, BX, BY, BZ, 0, NULL,
+        (void *[]){ARG(dout), ARG(bx), ARG(by), ARG(gx), ARG(gy), ARG(items)}, NULL));
     succeeds(hipMemcpy(out, dout, sizeof(uint32_t[TOTAL][4]), TO_HOST));
     for (uint32_t i = 0; i < TOTAL; i++) {
         uint32_t item = i % ITEMS, group = i / ITEMS;
@@ -100,7 +101,7 @@ static void loads_and_stores_narrow_values(void **state)
     fill(halves, sizeof halves);
     void *db = device_copy(bytes, sizeof bytes), *dh = device_copy(halves, sizeof halves);
     void *dout = device_alloc(sizeof out);
-    launch(kernels, "narrow", 1, WAVE, (void *[]){&dout, &db, &dh});
+    launch(kernels, "narrow", 1, WAVE, (void *[]){ARG(dout), ARG(db), ARG(dh)});
     succeeds(hipMemcpy(out, dout, sizeof out, TO_HOST));
     for (uint32_t i = 0; i < WAVE; i++) {
         uint32_t word;
@@ -156,7 +157,8 @@ static void check_buffer_load(struct buffer_case *c, const char *name)
     uint8_t out[WAVE][16];
     void *memory = device_copy(c->memory, BUFFER), *at = device_copy(c->at, sizeof c->at);
     void *dout = device_alloc(sizeof out);
-    launch(kernels, name, 1, WAVE, (void *[]){&dout, &memory, &c->records, &at, &c->soffset});
+    launch(kernels, name, 1, WAVE,
+           (void *[]){ARG(dout), ARG(memory), ARG(c->records), ARG(at), ARG(c->soffset)});
     succeeds(hipMemcpy(out, dout, sizeof out, TO_HOST));
     for (int i = 0; i < WAVE; i++) {
         uint8_t expected[16] = {0};
@@ -185,7 +187,8 @@ static void check_buffer_store(struct buffer_case *c, const char *name)
     }
     void *memory = device_copy(c->memory, BUFFER), *at = device_copy(c->at, sizeof c->at);
     void *in = device_copy(c->values, sizeof c->values);
-    launch(kernels, name, 1, WAVE, (void *[]){&in, &memory, &c->records, &at, &c->soffset});
+    launch(kernels, name, 1, WAVE,
+           (void *[]){ARG(in), ARG(memory), ARG(c->records), ARG(at), ARG(c->soffset)});
     succeeds(hipMemcpy(out, memory, BUFFER, TO_HOST));
     assert_memory_equal(out, expected, BUFFER);
     succeeds(hipFree(memory));
@@ -222,9 +225,10 @@ static void faults_where_a_descriptor_says_too_much(void **state)
     for (uint32_t i = 0; i < WAVE; i++)
         c.at[i] = i == 9 ? BUFFER : 4 * i;
     void *at = device_copy(c.at, sizeof c.at);
-    assert_int_equal(try_launch(kernels, "buffer_load_b32", 1, WAVE,
-                                (void *[]){&dout, &memory, &c.records, &at, &c.soffset}),
-                     hipErrorLaunchFailure);
+    assert_int_equal(
+        try_launch(kernels, "buffer_load_b32", 1, WAVE,
+                   (void *[]){ARG(dout), ARG(memory), ARG(c.records), ARG(at), ARG(c.soffset)}),
+        hipErrorLaunchFailure);
     assert_string_equal(ws_emu_finding(0)->rule, "out-of-bounds");
     assert_int_equal(ws_emu_finding(0)->lane, 9);
     succeeds(hipFree(memory));
@@ -242,7 +246,8 @@ static void passes_values_through_lds(void **state)
         assert_true(in && out);
         fill(in, count * 4);
         void *din = device_copy(in, count * 4), *dout = device_alloc(count * 4);
-        launch(kernels, "reverse", GROUPS, items, (void *[]){&dout, &din, &items, &rounds});
+        launch(kernels, "reverse", GROUPS, items,
+               (void *[]){ARG(dout), ARG(din), ARG(items), ARG(rounds)});
         succeeds(hipMemcpy(out, dout, count * 4, TO_HOST));
         for (uint32_t i = 0; i < count; i++) {
             uint32_t item = i % items, from = rounds % 2 ? items - 1 - item : item;
@@ -262,7 +267,7 @@ static void accesses_lds_by_every_width(void **state)
     uint32_t in[ITEMS][4], out[ITEMS][4];
     fill(in, sizeof in);
     void *din = device_copy(in, sizeof in), *dout = device_alloc(sizeof out);
-    launch(kernels, "lds_widths", 1, ITEMS, (void *[]){&dout, &din});
+    launch(kernels, "lds_widths", 1, ITEMS, (void *[]){ARG(dout), ARG(din)});
     succeeds(hipMemcpy(out, dout, sizeof out, TO_HOST));
     for (uint32_t i = 0; i < ITEMS; i++) {
         const uint32_t *x = in[i ^ 33];
@@ -281,7 +286,7 @@ static void lets_waves_end_before_a_barrier(void **state)
     (void)state;
     uint32_t out[64];
     void *dout = device_alloc(sizeof out);
-    launch(kernels, "early_exit", 1, 192, (void *[]){&dout});
+    launch(kernels, "early_exit", 1, 192, (void *[]){ARG(dout)});
     succeeds(hipMemcpy(out, dout, sizeof out, TO_HOST));
     for (uint32_t i = 0; i < 64; i++)
         assert_int_equal(out[i], (i ^ 32) * 3);
@@ -294,7 +299,7 @@ static void runs_divergent_loops_and_calls(void **state)
     enum { N = 512 };
     uint32_t out[N];
     void *dout = device_alloc(sizeof out);
-    launch(kernels, "steps", N / 64, 64, (void *[]){&dout});
+    launch(kernels, "steps", N / 64, 64, (void *[]){ARG(dout)});
     succeeds(hipMemcpy(out, dout, sizeof out, TO_HOST));
     for (uint32_t i = 0; i < N; i++) {
         uint32_t count = 0;
@@ -320,7 +325,7 @@ static void reaches_far_into_sparse_memory(void **state)
     for (uint32_t i = 0; i < WAVE; i++)
         succeeds(hipMemcpy(memory + 4 * index[i], &i, 4, TO_DEVICE));
     void *dindex = device_copy(index, sizeof index), *dout = device_alloc(sizeof out);
-    launch(kernels, "far", 1, WAVE, (void *[]){&dout, &memory, &dindex, &value});
+    launch(kernels, "far", 1, WAVE, (void *[]){ARG(dout), ARG(memory), ARG(dindex), ARG(value)});
     succeeds(hipMemcpy(out, dout, sizeof out, TO_HOST));
     for (uint32_t i = 0; i < WAVE; i++) {
         uint32_t stored;
@@ -330,9 +335,9 @@ static void reaches_far_into_sparse_memory(void **state)
     }
     index[7] = elements; /* one past the end */
     succeeds(hipMemcpy(dindex, index, sizeof index, TO_DEVICE));
-    assert_int_equal(
-        try_launch(kernels, "far", 1, WAVE, (void *[]){&dout, &memory, &dindex, &value}),
-        hipErrorLaunchFailure);
+    assert_int_equal(try_launch(kernels, "far", 1, WAVE,
+                                (void *[]){ARG(dout), ARG(memory), ARG(dindex), ARG(value)}),
+                     hipErrorLaunchFailure);
     assert_int_equal(ws_emu_finding(0)->lane, 7);
     succeeds(hipFree(memory));
     succeeds(hipFree(dindex));
@@ -348,7 +353,7 @@ static void exchanges_between_lanes(void **state)
     for (uint32_t i = 0; i < WAVE; i++)
         permuted[to[i]] = i;
     void *dto = device_copy(to, sizeof to), *dout = device_alloc(sizeof out);
-    launch(kernels, "exchange", 1, WAVE, (void *[]){&dout, &dto});
+    launch(kernels, "exchange", 1, WAVE, (void *[]){ARG(dout), ARG(dto)});
     succeeds(hipMemcpy(out, dout, sizeof out, TO_HOST));
     for (uint32_t i = 0; i < WAVE; i++) {
         assert_int_equal(out[i][0], to[i] * 11);
@@ -366,7 +371,8 @@ static void tells_kernels_their_shape(void **state)
     uint32_t out[6][4];
     void *function, *dout = device_alloc(sizeof out);
     succeeds(hipModuleGetFunction(&function, kernels, "launch_shape"));
-    succeeds(hipModuleLaunchKernel(function, 6, 1, 1, 48, 2, 1, 0, NULL, (void *[]){&dout}, NULL));
+    succeeds(
+        hipModuleLaunchKernel(function, 6, 1, 1, 48, 2, 1, 0, NULL, (void *[]){ARG(dout)}, NULL));
     succeeds(hipMemcpy(out, dout, sizeof out, TO_HOST));
     for (int i = 0; i < 6; i++) {
         assert_int_equal(out[i][0], 6);
@@ -386,7 +392,7 @@ static void runs_selected_workgroups_only(void **state)
     void *dout = device_alloc(sizeof out);
     succeeds(hipMemsetD32(dout, (int)mark, 512));
     ws_emu_select_workgroups(ids, 2);
-    launch(kernels, "steps", 8, 64, (void *[]){&dout});
+    launch(kernels, "steps", 8, 64, (void *[]){ARG(dout)});
     ws_emu_last_report(&report);
     ws_emu_select_workgroups(NULL, 0);
     assert_int_equal(report.workgroups_run, 2);
@@ -408,7 +414,7 @@ static void counts_the_same_however_it_runs(void **state)
         const struct ws_emu_config config = {
             .strict = way % 2, .threads = 1 + way / 2, .seed = random64()};
         ws_emu_configure(&config);
-        launch(kernels, "steps", N / 64, 64, (void *[]){&dout});
+        launch(kernels, "steps", N / 64, 64, (void *[]){ARG(dout)});
         ws_emu_last_report(&report);
         if (way == 0)
             first = report;

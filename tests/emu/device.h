@@ -16,6 +16,9 @@
 
 enum { TO_DEVICE = 1, TO_HOST = 2 };
 
+/* A kernel parameter, for hipModuleLaunchKernel's array. */
+#define ARG(x) ((void *)&(x))
+
 static inline uint64_t *random_state(void)
 {
     static uint64_t state;

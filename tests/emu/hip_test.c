@@ -104,7 +104,7 @@ static void runs_on_the_device_of_the_target(void **state)
     uint32_t steps[64];
     succeeds(hipSetDevice(device));
     succeeds(hipModuleLoad(&module, WS_TEST_OTHER_TARGET));
-    launch(module, "steps", 1, 64, (void *[]){&out});
+    launch(module, "steps", 1, 64, (void *[]){ARG(out)});
     succeeds(hipMemcpy(steps, out, sizeof steps, TO_HOST));
     assert_int_equal(steps[26], 111); /* of 27 */
     succeeds(hipModuleUnload(module));
@@ -116,7 +116,7 @@ static void rejects_wrong_launches(void **state)
 {
     (void)state;
     void *module = load_module(WS_TEST_KERNELS), *function, *out = device_alloc(4096 * 4);
-    void *parameters[] = {&out};
+    void *parameters[] = {ARG(out)};
     succeeds(hipModuleGetFunction(&function, module, "steps"));
     assert_int_equal(hipModuleLaunchKernel(NULL, 1, 1, 1, 64, 1, 1, 0, NULL, parameters, NULL),
                      hipErrorInvalidValue);

@@ -84,7 +84,7 @@ static int run(struct machine *m, const char *kernel, unsigned items)
     for (unsigned i = 0; i < ITEMS; i++)
         values[i] = 100 + i;
     void *in = device_copy(values, BYTES), *out = device_alloc(BYTES);
-    int code = try_launch(m->module, kernel, 1, items, (void *[]){&out, &in});
+    int code = try_launch(m->module, kernel, 1, items, (void *[]){ARG(out), ARG(in)});
     succeeds(hipMemcpy(m->out, out, BYTES, TO_HOST));
     succeeds(hipFree(in));
     succeeds(hipFree(out));

@@ -85,7 +85,7 @@ void emu_group_free(struct emu_group *g)
 static void set_sgprs(struct emu_wave *w, unsigned *next, unsigned count, uint64_t value)
 {
     for (unsigned i = 0; i < count && *next < EMU_VCC_LO; i++, ++*next) {
-        w->s[*next] = (uint32_t)(value >> 32 * i);
+        w->s[*next] = i < 2 ? (uint32_t)(value >> 32 * i) : 0;
         w->spoison[*next] = 0;
     }
 }

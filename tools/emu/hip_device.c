@@ -87,6 +87,24 @@ static const struct attribute {
     {10015, CUS, 0},
 };
 
+static int attribute_value(const struct attribute *a, const struct emu_target *target)
+{
+    switch (a->what) {
+    case WARP:
+        return target->wave_size;
+    case CUS:
+        return (int)target->compute_units;
+    case LDS:
+        return (int)target->lds_bytes;
+    case MAJOR:
+        return target->major;
+    case MINOR:
+        return target->minor;
+    default:
+        return a->value;
+    }
+}
+
 int hipDeviceGetAttribute(int *value, int number, int device)
 {
     const struct emu_target *target = emu_target_at(device);
@@ -94,21 +112,11 @@ int hipDeviceGetAttribute(int *value, int number, int device)
         return emu_result(hipErrorInvalidValue);
     if (!target)
         return emu_result(hipErrorInvalidDevice);
-    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
-        const struct attribute *a = &attributes[i];
-        if (a->number != number)
-            continue;
-        const int values[] = {
-            [FIXED] = a->value,
-            [WARP] = target->wave_size,
-            [CUS] = (int)target->compute_units,
-            [LDS] = (int)target->lds_bytes,
-            [MAJOR] = target->major,
-            [MINOR] = target->minor,
-        };
-        *value = values[a->what];
-        return hipSuccess;
-    }
+    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++)
+        if (attributes[i].number == number) {
+            *value = attribute_value(&attributes[i], target);
+            return hipSuccess;
+        }
     return emu_result(hipErrorInvalidValue);
 }
 

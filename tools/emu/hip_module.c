@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -26,20 +27,21 @@ static enum emu_hip_code load(void **handle, const void *image, size_t size)
 
 static enum emu_hip_code read_file(const char *path, void **bytes, size_t *size)
 {
+    struct stat about;
     FILE *file = fopen(path, "rb");
     if (!file)
         return hipErrorFileNotFound;
-    long length = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
     enum emu_hip_code code = hipErrorInvalidImage;
-    rewind(file);
-    *bytes = length > 0 ? malloc((size_t)length) : NULL;
-    if (*bytes) {
-        *size = fread(*bytes, 1, (size_t)length, file);
-        code = *size == (size_t)length ? hipSuccess : hipErrorInvalidImage;
+    *bytes = NULL;
+    if (fstat(fileno(file), &about) == 0 && about.st_size > 0) {
+        *size = (size_t)about.st_size;
+        *bytes = malloc(*size);
+        if (*bytes && fread(*bytes, 1, *size, file) == *size)
+            code = hipSuccess;
     }
+    fclose(file);
     if (code)
         free(*bytes);
-    fclose(file);
     return code;
 }
 

@@ -63,20 +63,22 @@ static const struct level *best_level(void)
 
 static struct {
     const struct level *level;
-    const struct emu_desc **sorted;
+    struct entry {
+        const struct emu_desc *desc;
+    } *sorted;
     size_t count;
 } tables;
 
 static int by_name(const void *a, const void *b)
 {
-    const struct emu_desc *const *x = a, *const *y = b;
-    return strcmp((*x)->name, (*y)->name);
+    const struct entry *x = a, *y = b;
+    return strcmp(x->desc->name, y->desc->name);
 }
 
 static int by_key(const void *key, const void *row)
 {
-    const struct emu_desc *const *d = row;
-    return strcmp(key, (*d)->name);
+    const struct entry *entry = row;
+    return strcmp(key, entry->desc->name);
 }
 
 static void sort_tables(void)
@@ -86,13 +88,13 @@ static void sort_tables(void)
     for (int g = 0; g < GROUPS; g++)
         for (const struct emu_desc *d = tables.level->groups[g]; d->name; d++)
             count++;
-    tables.sorted = calloc(count, sizeof(const struct emu_desc *));
+    tables.sorted = calloc(count, sizeof *tables.sorted);
     if (!tables.sorted)
         return;
     for (int g = 0; g < GROUPS; g++)
         for (const struct emu_desc *d = tables.level->groups[g]; d->name; d++)
-            tables.sorted[tables.count++] = d;
-    qsort(tables.sorted, tables.count, sizeof(const struct emu_desc *), by_name);
+            tables.sorted[tables.count++].desc = d;
+    qsort(tables.sorted, tables.count, sizeof *tables.sorted, by_name);
 }
 
 static void load_tables(void)
@@ -106,9 +108,9 @@ const struct emu_desc *emu_find_desc(const char *name)
     load_tables();
     if (!tables.count)
         return NULL;
-    const struct emu_desc *const *row =
-        bsearch(name, tables.sorted, tables.count, sizeof(const struct emu_desc *), by_key);
-    return row ? *row : NULL;
+    const struct entry *found =
+        bsearch(name, tables.sorted, tables.count, sizeof *tables.sorted, by_key);
+    return found ? found->desc : NULL;
 }
 
 emu_run *emu_vopd_run(void)
