@@ -106,6 +106,10 @@ static void put_idle(struct ws_worker_pool *pool, struct worker *worker)
 {
     struct worker *surplus = NULL;
     size_t count = 1;
+    if (ftruncate(worker->log, 0)) { /* so that last words are of the last job */
+        end_worker(worker);
+        return;
+    }
     pthread_mutex_lock(&pool->lock);
     worker->next = pool->idle;
     pool->idle = worker;
@@ -267,8 +271,6 @@ static enum ws_wire exchange(struct worker *worker, const struct ws_job *job, do
     clock_gettime(CLOCK_MONOTONIC, &deadline);
     deadline.tv_sec += (time_t)seconds;
     deadline.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
-    if (ftruncate(worker->log, 0))
-        return WS_WIRE_CLOSED;
     enum ws_wire state = ws_wire_send_job(worker->socket, job, seconds, &deadline);
     if (!state)
         state = ws_wire_receive_result(worker->socket, status, result, answer, &deadline);
