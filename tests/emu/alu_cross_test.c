@@ -8,16 +8,21 @@ static int seed(void **state)
     return 0;
 }
 
-/* A machine whose v0 to v9 are random, poison included. */
-static struct machine *filled(const char *text, bool poison)
+/* Random v0 to v9, poison included. */
+static void fill(struct machine *m, bool poison)
 {
-    struct machine *m = machine_new(text, 1);
-    m->w.vgprs = 64;
     for (unsigned reg = 0; reg < 10; reg++) {
         for (int l = 0; l < EMU_LANES; l++)
             lanes_of(m, reg)[l] = (uint32_t)random64();
         m->w.block[0].poison[reg] = poison ? random64() : 0;
     }
+}
+
+static struct machine *filled(const char *text, bool poison)
+{
+    struct machine *m = machine_new(text, 1);
+    m->w.vgprs = 64;
+    fill(m, poison);
     return m;
 }
 
@@ -131,14 +136,15 @@ static void permlane16(void **state)
         unsigned src = form / 8 ? 0 : 1; /* in place too */
         snprintf(text, sizeof text, "v_permlane%s16_b32 v0, v%u, s2, s3%s", form & 1 ? "x" : "",
                  src, selects[form / 2 % 4]);
+        struct machine *m = filled(text, false);
         for (int round = 0; round < 50; round++) {
-            struct machine *m = filled(text, round % 2);
+            fill(m, round % 2);
             m->w.s[2] = (uint32_t)random64();
             m->w.s[3] = (uint32_t)random64();
             m->w.s[EMU_EXEC_LO] = round % 4 == 0 ? UINT32_MAX : (uint32_t)random64();
             permute(m, src, form & 1 ? 16 : 0, form / 2 & 1, form / 4 & 1);
-            machine_free(m);
         }
+        machine_free(m);
     }
 }
 

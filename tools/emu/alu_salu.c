@@ -40,8 +40,7 @@
 /* Poison expressions of the table. */
 #define NONE UINT64_C(0)
 #define ALL (pa | pb | pc ? UINT64_MAX : 0)
-#define UP ((pa | pb | pc) | (0 - (pa | pb | pc))) /* carries go up from the lowest poisoned bit   \
-                                                    */
+#define UP ((pa | pb | pc) | (0 - (pa | pb | pc))) /* carries go up from the lowest bit */
 #define AND(x, px, y, py) (((px) & ((y) | (py))) | ((py) & ((x) | (px))))
 #define PICK(px, py) (ps | (scc ? (px) : (py)))
 #define BY(p) (pb ? UINT64_MAX : (uint64_t)(p)) /* by the amount or position b */
