@@ -42,7 +42,27 @@ static inline uint64_t random64(void)
 
 static inline unsigned random_below(unsigned n)
 {
-    return (unsigned)(random64() % n);
+    return n ? (unsigned)(random64() % n) : 0;
+}
+
+struct image {
+    uint8_t *bytes;
+    size_t size;
+};
+
+/* A whole file of at most 16 MiB. */
+static inline struct image read_file(const char *path)
+{
+    enum { MOST = 16 << 20 };
+    FILE *file = fopen(path, "rb");
+    struct image image = {malloc(MOST), 0};
+    if (!file || !image.bytes) {
+        print_error("cannot read %s\n", path);
+        abort();
+    }
+    image.size = fread(image.bytes, 1, MOST, file);
+    fclose(file);
+    return image;
 }
 
 static inline void succeeds(int code)

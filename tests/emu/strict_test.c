@@ -48,17 +48,6 @@ static const struct mistake mistakes[] = {
 
 enum { MISTAKES = sizeof mistakes / sizeof mistakes[0], LIMIT = 100000 };
 
-static uint8_t *read_image(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    uint8_t *bytes = malloc(1 << 20);
-    assert_non_null(bytes);
-    assert_true(fread(bytes, 1, 1 << 20, file) > sizeof(Elf64_Ehdr));
-    fclose(file);
-    return bytes;
-}
-
 /* The value of a symbol. */
 static uint64_t symbol(const uint8_t *image, const char *name)
 {
@@ -165,7 +154,7 @@ static int set_up(void **state)
     struct machine *m = calloc(1, sizeof *m);
     assert_non_null(m);
     m->module = load_module(WS_TEST_STRICT);
-    m->image = read_image(WS_TEST_STRICT);
+    m->image = read_file(WS_TEST_STRICT).bytes;
     *state = m;
     return 0;
 }
