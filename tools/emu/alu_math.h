@@ -405,21 +405,15 @@ static inline double emu_div_scale64(double x, double denominator, double numera
     return en <= 53 ? ldexp(x, 128) : x;
 }
 
-/* Fused multiply-add and the scale that v_div_scale calls for, rounded once: the double sum is
- * rounded to odd. */
+/* Fused multiply-add, then the scale that v_div_scale calls for; as the ISA says, a subnormal
+ * result is rounded twice. */
 static inline float emu_div_fmas(float a, float b, float c, uint32_t rescale)
 {
-    double p = (double)a * (double)b, s = p + (double)c; /* p is exact */
-    double back = s - p, error = (p - (s - back)) + ((double)c - back);
-    uint64_t bits = emu_bits64(s), e = emu_bits64(error);
-    uint64_t inexact = (e << 1) - 1 < (UINT64_C(0x7ff) << 53) - 1 ? 1 : 0;
-    uint64_t step = 1 - ((e ^ bits) >> 63 << 1);
-    double odd = emu_double(bits + (inexact & ~bits ? step : 0));
-    double scale = (emu_bits(c) >> 23 & 0xff) > 127 ? 0x1p64 : 0x1p-64;
-    return (float)(rescale ? odd * scale : odd);
+    float y = fmaf(a, b, c);
+    float scale = (emu_bits(c) >> 23 & 0xff) > 127 ? 0x1p64f : 0x1p-64f;
+    return rescale ? y * scale : y;
 }
 
-/* The same; a subnormal result is rounded twice. */
 static inline double emu_div_fmas64(double a, double b, double c, uint32_t rescale)
 {
     double y = fma(a, b, c);

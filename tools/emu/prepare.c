@@ -106,8 +106,11 @@ int emu_prepare(struct emu_code *code, struct emu_op *op)
         return 0;
     if (op->desc->flags & EMU_D16_HI)
         op->dst[0].half = 1;
-    for (unsigned k = 0; k < op->nsrc; k++)
+    for (unsigned k = 0; k < op->nsrc; k++) {
+        if (op->src[k].kind == EMU_OFF)
+            return 0;
         op->src[k].fix = needs_fix(&op->src[k]);
+    }
     op->plain = is_plain(op);
     for (unsigned k = op->nsrc; k < 3; k++) /* run_plain looks at three sources */
         op->src[k] = (struct emu_operand){.kind = EMU_CONST, .dwords = 1};
