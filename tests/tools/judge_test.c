@@ -54,14 +54,12 @@ static void free_fixture(struct fixture *f)
 
 static uint16_t *o_at(struct fixture *f, int64_t b, int64_t h, int64_t q)
 {
-    return (uint16_t *)(void *)ws_memory_at(&f->o,
-                                            2 * ws_tensor_offset(&f->problem, WS_O, b, h, q));
+    return (uint16_t *)ws_memory_at(&f->o, 2 * ws_tensor_offset(&f->problem, WS_O, b, h, q));
 }
 
 static float *lse_at(struct fixture *f, int64_t b, int64_t h, int64_t q)
 {
-    return (float *)(void *)ws_memory_at(&f->lse,
-                                         4 * ws_tensor_offset(&f->problem, WS_LSE, b, h, q));
+    return (float *)ws_memory_at(&f->lse, 4 * ws_tensor_offset(&f->problem, WS_LSE, b, h, q));
 }
 
 /* Writes what a good kernel would. */

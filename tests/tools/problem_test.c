@@ -169,7 +169,7 @@ static void random_problems_are_reproduced(void **state)
     for (int i = 0; i < 2000; ++i) {
         char text[WS_PROBLEM_TEXT_SIZE];
         struct ws_problem problem = make_problem("");
-        struct ws_problem again;
+        struct ws_problem again = {0};
         ws_problem_randomize(&problem, &random);
         ws_problem_text(&problem, text);
         read_back(&again, text);

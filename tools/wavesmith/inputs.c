@@ -46,7 +46,7 @@ static enum ws_status allocate(struct ws_values *values, const struct ws_problem
     }
     values->length = ws_tensor_row_length(problem, tensor);
     size_t count = (size_t)(values_rows(values) * values->length);
-    values->data = malloc((count + 1) * sizeof *values->data);
+    values->data = calloc(count + 1, sizeof *values->data);
     return values->data ? WS_OK
                         : ws_fail(error, WS_ERROR_MEMORY, "out of memory for %zu values of %s",
                                   count, ws_tensor_name(tensor));

@@ -63,6 +63,7 @@ static enum ws_status make_segments(struct ws_memory *memory, const int64_t *row
                                     int64_t length, int64_t low, int64_t high,
                                     struct ws_error *error)
 {
+    memory->segment_count = 0;
     memory->segments = calloc(count + 1, sizeof *memory->segments);
     if (!memory->segments)
         return ws_fail(error, WS_ERROR_MEMORY, "out of memory for %zu rows", count);
@@ -70,10 +71,8 @@ static enum ws_status make_segments(struct ws_memory *memory, const int64_t *row
         int64_t begin = clamp(rows[i] - SEGMENT_MARGIN, low, high);
         int64_t end = clamp(rows[i] + length + SEGMENT_MARGIN, low, high);
         struct ws_segment *last = &memory->segments[memory->segment_count];
-        if (end <= begin)
-            continue;
         if (memory->segment_count > 0 && begin - last[-1].end <= SEGMENT_GAP)
-            last[-1].end = end;
+            last[-1].end = end > last[-1].end ? end : last[-1].end;
         else
             memory->segments[memory->segment_count++] = (struct ws_segment){begin, end, NULL};
     }

@@ -88,7 +88,7 @@ static int number_blocks(struct ws_isa *isa, int *stack, int *next, int *postord
             continue;
         }
         int successor = isa->blocks[block].successor[next[block]++];
-        if (successor >= 0 && isa->blocks[successor].order < 0) {
+        if (successor >= 0 && successor < isa->block_count && isa->blocks[successor].order < 0) {
             isa->blocks[successor].order = 0;
             stack[depth++] = successor;
         }
@@ -153,6 +153,7 @@ enum ws_status ws_isa_find_blocks(struct ws_isa *isa, struct ws_error *error)
     bool *leader = calloc(isa->count + 1, sizeof *leader);
     isa->blocks = calloc(isa->count, sizeof *isa->blocks);
     enum ws_status status = WS_OK;
+    isa->block_count = 0;
     if (!leader || !isa->blocks)
         status = ws_fail(error, WS_ERROR_MEMORY, "out of memory for %zu instructions", isa->count);
     else

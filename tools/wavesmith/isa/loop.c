@@ -8,6 +8,7 @@
 /* Room for the work on one kernel's loops; each array has one entry a block. */
 struct finder {
     struct ws_isa *isa;
+    int block_count;
     bool *body; /* of the loop at hand */
     int *stack;
     int *by_order; /* blocks in reverse postorder, then -1 */
@@ -39,17 +40,17 @@ static bool goes_to(const struct ws_isa *isa, int from, int to)
 static void find_body(struct finder *finder, int header)
 {
     const struct ws_isa *isa = finder->isa;
-    memset(finder->body, 0, (size_t)isa->block_count * sizeof *finder->body);
+    memset(finder->body, 0, (size_t)finder->block_count * sizeof *finder->body);
     finder->body[header] = true;
     int depth = 0;
-    for (int b = 0; b < isa->block_count; ++b)
+    for (int b = 0; b < finder->block_count; ++b)
         if (goes_to(isa, b, header) && is_back_edge(isa, b, header) && !finder->body[b]) {
             finder->body[b] = true;
             finder->stack[depth++] = b;
         }
     while (depth > 0) {
         int block = finder->stack[--depth];
-        for (int b = 0; b < isa->block_count; ++b)
+        for (int b = 0; b < finder->block_count; ++b)
             if (isa->blocks[b].order >= 0 && goes_to(isa, b, block) && !finder->body[b]) {
                 finder->body[b] = true;
                 finder->stack[depth++] = b;
@@ -66,6 +67,12 @@ static bool has_product(const struct ws_isa *isa, int block)
     return false;
 }
 
+/* Whether a block, or -1 for none, is in the body. */
+static bool in_body(const struct finder *finder, int block)
+{
+    return block >= 0 && block < finder->block_count && finder->body[block];
+}
+
 /* Whether the way from a block over its successor number `which` counts: not if it is the way of a
  * branch on EXEC that no lane takes, as long as the other way stays in the loop. */
 static bool is_way(const struct finder *finder, int block, int which)
@@ -75,24 +82,23 @@ static bool is_way(const struct finder *finder, int block, int which)
     enum ws_isa_flow flow = finder->isa->instructions[b->first + b->count - 1].flow;
     bool unlikely = (flow == WS_FLOW_SKIP_IF_NO_LANES && which == 1) ||
                     (flow == WS_FLOW_GO_IF_LANES && which == 0);
-    return !(unlikely && other >= 0 && finder->body[other]);
+    return !(unlikely && in_body(finder, other));
 }
 
 /* Shortest ways from the header to every block of the body, along edges that close no loop. */
 static void find_costs(struct finder *finder, int header)
 {
     struct ws_isa *isa = finder->isa;
-    for (int b = 0; b < isa->block_count; ++b)
+    for (int b = 0; b < finder->block_count; ++b)
         finder->cost[b][0] = finder->cost[b][1] = UINT_MAX;
     int start = has_product(isa, header);
     finder->cost[header][start] = (unsigned)isa->blocks[header].count;
     finder->from[header][start] = -1;
-    for (int i = 0; i < isa->block_count && finder->by_order[i] >= 0; ++i) {
+    for (int i = 0; i < finder->block_count && finder->by_order[i] >= 0; ++i) {
         int block = finder->by_order[i];
         for (int s = 0; s < 2 && finder->body[block]; ++s) {
             int to = isa->blocks[block].successor[s];
-            if (to < 0 || !finder->body[to] || is_back_edge(isa, block, to) ||
-                !is_way(finder, block, s))
+            if (!in_body(finder, to) || is_back_edge(isa, block, to) || !is_way(finder, block, s))
                 continue;
             for (int state = 0; state < 2; ++state) {
                 unsigned cost = finder->cost[block][state];
@@ -112,7 +118,7 @@ static int find_end(const struct finder *finder, int header)
     const struct ws_isa *isa = finder->isa;
     int best = -1;
     for (int state = 1; state >= 0 && best < 0; --state)
-        for (int b = 0; b < isa->block_count; ++b)
+        for (int b = 0; b < finder->block_count; ++b)
             if (finder->body[b] && goes_to(isa, b, header) && finder->cost[b][state] != UINT_MAX &&
                 (best < 0 || finder->cost[b][state] < finder->cost[best / 2][state]))
                 best = b * 2 + state;
@@ -123,11 +129,11 @@ static int find_end(const struct finder *finder, int header)
 static enum ws_status measure(struct finder *finder, struct ws_isa_loop *loop, const char *arch,
                               struct ws_error *error)
 {
-    struct ws_isa *isa = finder->isa;
+    const struct ws_isa *isa = finder->isa;
     find_costs(finder, loop->header);
     int end = find_end(finder, loop->header);
     bool *cold = finder->body; /* what the hot path leaves over */
-    for (int b = 0; b < isa->block_count; ++b)
+    for (int b = 0; b < finder->block_count; ++b)
         loop->blocks += finder->body[b];
     size_t length = end < 0 ? 0 : finder->cost[end / 2][end % 2];
     size_t at = length;
@@ -139,7 +145,7 @@ static enum ws_status measure(struct finder *finder, struct ws_isa_loop *loop, c
     }
     for (size_t i = 0; i < length; ++i)
         ws_isa_count(&loop->hot, finder->path[i]);
-    for (int b = 0; b < isa->block_count; ++b)
+    for (int b = 0; b < finder->block_count; ++b)
         for (size_t i = 0; cold[b] && i < isa->blocks[b].count; ++i)
             ws_isa_count(&loop->cold, &isa->instructions[isa->blocks[b].first + i]);
     return ws_isa_measure(loop, finder->path, length, arch, error);
@@ -157,16 +163,15 @@ static enum ws_status find_loops(struct finder *finder, const char *arch, struct
 {
     struct ws_isa *isa = finder->isa;
     enum ws_status status = WS_OK;
-    for (int i = 0; i < isa->block_count && status == WS_OK; ++i) {
+    for (int i = 0; i < finder->block_count && status == WS_OK; ++i) {
         int header = finder->by_order[i];
         if (header < 0 || !is_header(isa, header))
             continue;
         int index = isa->loop_count++;
         struct ws_isa_loop *loop = &isa->loops[index];
         find_body(finder, header);
-        /* Outer headers come first, so that the innermost loop of a block is the last to claim it.
-         */
-        for (int b = 0; b < isa->block_count; ++b)
+        /* Outer headers come first: the innermost loop of a block is the last to claim it. */
+        for (int b = 0; b < finder->block_count; ++b)
             if (finder->body[b]) {
                 if (isa->blocks[b].loop >= 0 && b == header)
                     isa->loops[isa->blocks[b].loop].innermost = false;
@@ -198,6 +203,7 @@ enum ws_status ws_isa_find_loops(struct ws_isa *isa, const char *arch, struct ws
         return WS_OK;
     struct finder finder = {
         .isa = isa,
+        .block_count = isa->block_count,
         .body = calloc(blocks, sizeof *finder.body),
         .stack = calloc(blocks, sizeof *finder.stack),
         .by_order = calloc(blocks, sizeof *finder.by_order),
