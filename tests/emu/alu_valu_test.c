@@ -201,11 +201,15 @@ static uint64_t most(uint64_t a, uint64_t b, unsigned width)
     return least(a ^ sign, b ^ sign, width) ^ sign;
 }
 
+/* The median as the ISA has it, which compares zeros alike: drop the greatest, take the greater. */
 static uint64_t middle(uint64_t a, uint64_t b, uint64_t c, unsigned width)
 {
-    if (isnan(value_of(a, width)) || isnan(value_of(b, width)) || isnan(value_of(c, width)))
+    double x = value_of(a, width), y = value_of(b, width), z = value_of(c, width);
+    if (isnan(x) || isnan(y) || isnan(z))
         return least(least(a, b, width), c, width);
-    return least(most(a, b, width), most(least(a, b, width), c, width), width);
+    if (x >= y && x >= z)
+        return most(b, c, width);
+    return y >= x && y >= z ? most(a, c, width) : most(a, b, width);
 }
 
 static float fmin_nan(float a, float b)
