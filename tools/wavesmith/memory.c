@@ -78,7 +78,7 @@ static enum ws_status make_segments(struct ws_memory *memory, const int64_t *row
     }
     for (size_t i = 0; i < memory->segment_count; ++i) {
         struct ws_segment *segment = &memory->segments[i];
-        segment->image = malloc((size_t)(segment->end - segment->begin));
+        segment->image = malloc((size_t)(segment->end - segment->begin) + 1);
         if (!segment->image)
             return ws_fail(error, WS_ERROR_MEMORY, "out of memory for %" PRId64 " bytes of rows",
                            segment->end - segment->begin);
