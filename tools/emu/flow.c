@@ -43,14 +43,21 @@ static void branch_scc1(struct emu_wave *w, const struct emu_op *op)
     branch_if(w, op, w->scc, w->scc_poison);
 }
 
+/* A clean bit that is set decides, whatever the others are. */
+static void branch_vcc(struct emu_wave *w, const struct emu_op *op, bool if_zero)
+{
+    uint64_t vcc = pair(w, &w->s[EMU_VCC_LO]), poison = pair(w, &w->spoison[EMU_VCC_LO]);
+    branch_if(w, op, (vcc == 0) == if_zero, vcc & ~poison ? 0 : poison);
+}
+
 static void branch_vccz(struct emu_wave *w, const struct emu_op *op)
 {
-    branch_if(w, op, !pair(w, &w->s[EMU_VCC_LO]), pair(w, &w->spoison[EMU_VCC_LO]));
+    branch_vcc(w, op, true);
 }
 
 static void branch_vccnz(struct emu_wave *w, const struct emu_op *op)
 {
-    branch_if(w, op, pair(w, &w->s[EMU_VCC_LO]), pair(w, &w->spoison[EMU_VCC_LO]));
+    branch_vcc(w, op, false);
 }
 
 static void branch_execz(struct emu_wave *w, const struct emu_op *op)

@@ -2,10 +2,10 @@
 #include "tools/emu/launch.h"
 #include "tools/emu/group.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 static uint64_t common_divisor(uint64_t a, uint64_t b)
 {
