@@ -94,9 +94,10 @@ static int by_order(const void *a, const void *b)
 
 static unsigned thread_count(const struct emu_launch *launch)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t threads =
-        launch->config.threads ? launch->config.threads : (uint64_t)(cores > 0 ? cores : 1);
+    cpu_set_t cores;
+    uint64_t threads = launch->config.threads;
+    if (threads == 0)
+        threads = sched_getaffinity(0, sizeof cores, &cores) ? 1 : (uint64_t)CPU_COUNT(&cores);
     return (unsigned)(threads < launch->total ? threads : launch->total);
 }
 
