@@ -502,16 +502,16 @@ static void mode(void **state)
     machine_free(m);
 }
 
-extern const struct emu_desc emu_ops_valu_base[], emu_ops_vop3p_base[], emu_ops_salu_base[],
-    emu_ops_cross_base[], emu_ops_wmma_base[], emu_ops_mem_base[], emu_ops_flow_base[];
+extern const struct emu_desc emu_ops_valu_base[], emu_ops_vop3p_base[], emu_ops_salu[],
+    emu_ops_cross_base[], emu_ops_wmma_base[], emu_ops_mem_base[], emu_ops_flow[];
 
 /* Two rows of one name would be found at random. */
 static void one_row_each(void **state)
 {
     (void)state;
     const struct emu_desc *const groups[] = {
-        emu_ops_valu_base, emu_ops_vop3p_base, emu_ops_salu_base, emu_ops_cross_base,
-        emu_ops_wmma_base, emu_ops_mem_base,   emu_ops_flow_base};
+        emu_ops_valu_base, emu_ops_vop3p_base, emu_ops_salu, emu_ops_cross_base,
+        emu_ops_wmma_base, emu_ops_mem_base,   emu_ops_flow};
     enum { GROUPS = sizeof groups / sizeof groups[0] };
     for (int g = 0; g < GROUPS; g++)
         for (const struct emu_desc *d = groups[g]; d->name; d++)

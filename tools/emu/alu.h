@@ -9,14 +9,14 @@
 
 #include <math.h>
 
-/* The tables, each ended by a row without a name. */
+/* The tables, each ended by a row without a name. Scalar code is compiled once only. */
 extern const struct emu_desc EMU_LEVELED(emu_ops_valu)[];
 extern const struct emu_desc EMU_LEVELED(emu_ops_vop3p)[];
-extern const struct emu_desc EMU_LEVELED(emu_ops_salu)[];
+extern const struct emu_desc emu_ops_salu[];
 extern const struct emu_desc EMU_LEVELED(emu_ops_cross)[];
 extern const struct emu_desc EMU_LEVELED(emu_ops_wmma)[];
 extern const struct emu_desc EMU_LEVELED(emu_ops_mem)[];
-extern const struct emu_desc EMU_LEVELED(emu_ops_flow)[];
+extern const struct emu_desc emu_ops_flow[];
 
 /* Runs a row that has a lane kernel: modifiers, DPP, EXEC, poison, destinations. */
 #define emu_run_lanes EMU_LEVELED(emu_run_lanes)

@@ -329,6 +329,6 @@ static void run_nothing(struct emu_wave *w, const struct emu_op *op)
     S1(s_##name##_wrexec_b64, u64, u64, )
 #define SX(name, run, extra, dt, at, bt) ROW(name, run, 0, extra, dt, at, bt, none)
 
-const struct emu_desc EMU_LEVELED(emu_ops_salu)[] = {
+const struct emu_desc emu_ops_salu[] = {
 #include "tools/emu/ops_salu.def"
     {.name = NULL}};

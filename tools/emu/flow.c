@@ -180,6 +180,6 @@ static void nothing(struct emu_wave *w, const struct emu_op *op)
 #define FLOW(name, run, class) FLOW_REG(name, run, class, none, none)
 #define NOTHING(name, class) FLOW(name, nothing, class)
 
-const struct emu_desc EMU_LEVELED(emu_ops_flow)[] = {
+const struct emu_desc emu_ops_flow[] = {
 #include "tools/emu/ops_flow.def"
     {.name = NULL}};

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern const struct emu_desc emu_ops_salu[], emu_ops_flow[];
+
 #define LEVEL(l)                                                                                   \
-    extern const struct emu_desc emu_ops_valu_##l[], emu_ops_vop3p_##l[], emu_ops_salu_##l[],      \
-        emu_ops_cross_##l[], emu_ops_wmma_##l[], emu_ops_mem_##l[], emu_ops_flow_##l[];            \
+    extern const struct emu_desc emu_ops_valu_##l[], emu_ops_vop3p_##l[], emu_ops_cross_##l[],     \
+        emu_ops_wmma_##l[], emu_ops_mem_##l[];                                                     \
     emu_run emu_run_vopd_##l;
 LEVEL(base)
 #ifdef EMU_HAVE_V3
@@ -30,11 +32,11 @@ struct level {
         .name = n, .vopd = emu_run_vopd_##l, .groups = {                                           \
             emu_ops_valu_##l,                                                                      \
             emu_ops_vop3p_##l,                                                                     \
-            emu_ops_salu_##l,                                                                      \
+            emu_ops_salu,                                                                          \
             emu_ops_cross_##l,                                                                     \
             emu_ops_wmma_##l,                                                                      \
             emu_ops_mem_##l,                                                                       \
-            emu_ops_flow_##l                                                                       \
+            emu_ops_flow                                                                           \
         }                                                                                          \
     }
 
