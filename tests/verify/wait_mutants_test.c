@@ -106,7 +106,7 @@ static void close_kernel(struct kernel *kernel)
 
 /* Together they reach every block, with every key tile of a masked block visible to some query. */
 static const char *const shapes[] = {"B=1,Hq=2,Hk=1,Sq=40,Sk=90", "B=1,Hq=1,Hk=1,Sq=70,Sk=48",
-                                     "B=1,Hq=1,Hk=1,Sq=130,Sk=90"};
+                                     "B=1,Hq=1,Hk=1,Sq=130,Sk=90", "B=1,Hq=1,Hk=1,Sq=20,Sk=0"};
 
 static bool passes_all(const struct kernel *kernel, struct ws_tool_device *device, uint64_t seed)
 {
