@@ -115,7 +115,11 @@ static void call(struct emu_wave *w, const struct emu_op *op)
 static void endpgm(struct emu_wave *w, const struct emu_op *op)
 {
     (void)op;
-    w->state = EMU_ENDED;
+    /* Loads that nobody waited for land as well: was one of their registers overwritten? */
+    emu_wait_vm(w, 0);
+    emu_wait_lgkm(w, 0);
+    if (w->state == EMU_RUNNING)
+        w->state = EMU_ENDED;
 }
 
 static void barrier(struct emu_wave *w, const struct emu_op *op)
