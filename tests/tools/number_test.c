@@ -47,7 +47,10 @@ static void rounding_is_to_nearest(void **state)
         float value =
             (float)(ws_random_normal(&random) * exp2((double)ws_random_range(&random, -26, 14)));
         uint16_t bits = ws_dtype_pack(dtype, value);
-        double error = fabs((double)ws_dtype_unpack(dtype, bits) - (double)value);
+        float rounded = ws_dtype_unpack(dtype, bits);
+        if (isinf(rounded))
+            continue; /* past the range, which known_values covers */
+        double error = fabs((double)rounded - (double)value);
         for (int step = -1; step <= 1; step += 2) {
             float other = ws_dtype_unpack(dtype, (uint16_t)(bits + step));
             if (isfinite(other))
