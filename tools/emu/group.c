@@ -33,7 +33,11 @@ static int init_wave(struct emu_group *g, unsigned index)
         /* One register more, so that a 64-bit read of the last one stays inside. */
         w->block[b].v = aligned((w->vgprs + 16) * EMU_LANES * sizeof(uint32_t));
         w->block[b].poison = aligned((w->vgprs + 16) * sizeof(uint64_t));
-        if (!w->block[b].v || !w->block[b].poison)
+        size_t scratch = g->launch->scratch_bytes;
+        w->block[b].scratch = aligned((scratch + 1) * EMU_LANES);
+        w->block[b].scratch_poison = aligned((scratch + 1) * sizeof(uint32_t));
+        if (!w->block[b].v || !w->block[b].poison || !w->block[b].scratch ||
+            !w->block[b].scratch_poison)
             return -1;
     }
     return w->pending ? 0 : -1;
@@ -71,6 +75,8 @@ void emu_group_free(struct emu_group *g)
         for (unsigned b = 0; b < 2; b++) {
             free(g->wave[i].block[b].v);
             free(g->wave[i].block[b].poison);
+            free(g->wave[i].block[b].scratch);
+            free(g->wave[i].block[b].scratch_poison);
         }
         free(g->wave[i].pending);
     }
@@ -145,6 +151,9 @@ static void start_wave(struct emu_wave *w)
     for (unsigned b = 0; b < w->lanes / EMU_LANES; b++) {
         memset(w->block[b].v, 0, (w->vgprs + 16) * EMU_LANES * sizeof(uint32_t));
         memset(w->block[b].poison, strict ? 0xff : 0, (w->vgprs + 16) * sizeof(uint64_t));
+        memset(w->block[b].scratch, 0, (size_t)launch->scratch_bytes * EMU_LANES);
+        memset(w->block[b].scratch_poison, strict ? 0xff : 0,
+               launch->scratch_bytes * sizeof(uint32_t));
     }
     w->space[EMU_VGPR] = w->block[0].v;
     w->poison[EMU_VGPR] = w->block[0].poison;
@@ -211,8 +220,8 @@ static void carry_over_lds(struct emu_wave *w)
         const struct emu_desc *desc = l->op->desc;
         if (!l->marked)
             continue;
-        bool write = l->dwords == 0, two = !(desc->flags & (EMU_LOAD | EMU_STORE));
-        uint32_t scale = two ? desc->flags : 1;
+        bool write = l->dwords == 0, two = desc->scale != 0;
+        uint32_t scale = two ? desc->scale : 1;
         for (uint32_t lanes = l->exec; lanes; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
             uint32_t base = (uint32_t)l->address[lane];

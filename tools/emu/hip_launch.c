@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KERNARG_BYTES = 1 << 16, WAVE32 = 1 << 10, ABI_V5 = 3 };
+enum { KERNARG_BYTES = 1 << 16, WAVE32 = 1 << 10, DYNAMIC_STACK = 1 << 11, ABI_V5 = 3 };
 
 /* The pairs of the `extra` form. */
 enum { PARAM_END = 3, PARAM_BUFFER = 1, PARAM_SIZE = 2 };
@@ -89,7 +89,7 @@ static void fill_packet(const struct emu_launch *launch, uint8_t *packet)
         put(packet + WORKGROUP + 2 * axis, launch->block[axis], 2);
         put(packet + GRID + 4 * axis, (uint64_t)launch->grid[axis] * launch->block[axis], 4);
     }
-    put(packet + PRIVATE, launch->kernel->scratch_bytes, 4);
+    put(packet + PRIVATE, launch->scratch_bytes, 4);
     put(packet + GROUP, launch->lds_bytes, 4);
     put(packet + KERNARG, launch->kernarg, 8);
 }
@@ -162,6 +162,14 @@ static enum emu_hip_code run(struct emu_launch *launch)
     return launch->finding_count ? hipErrorLaunchFailure : hipSuccess;
 }
 
+/* Kernels that call what the compiler could not see get HIP's default stack. */
+static uint32_t scratch_size(const struct emu_kernel_code *kernel)
+{
+    enum { DEFAULT_STACK = 1024 };
+    uint32_t size = (kernel->scratch_bytes + 3) & ~3U;
+    return kernel->properties & DYNAMIC_STACK && size < DEFAULT_STACK ? DEFAULT_STACK : size;
+}
+
 static enum emu_hip_code launch_locked(const struct emu_kernel_code *kernel, const unsigned *grid,
                                        const unsigned *block, unsigned dynamic_lds,
                                        void **parameters, void **extra)
@@ -177,6 +185,7 @@ static enum emu_hip_code launch_locked(const struct emu_kernel_code *kernel, con
     launch->memory = &emu_driver.memory;
     launch->config = emu_driver.config;
     launch->lds_bytes = kernel->lds_bytes + dynamic_lds;
+    launch->scratch_bytes = scratch_size(kernel);
     launch->selected = emu_driver.selected;
     launch->selected_count = emu_driver.selected_count;
     memcpy(launch->grid, grid, sizeof launch->grid);

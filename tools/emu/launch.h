@@ -36,7 +36,8 @@ struct emu_launch {
     const struct emu_memory *memory;
     struct ws_emu_config config;
     uint32_t grid[3], block[3];
-    uint32_t lds_bytes; /* static and dynamic */
+    uint32_t lds_bytes;     /* static and dynamic */
+    uint32_t scratch_bytes; /* a lane, whole dwords */
     uint64_t kernarg, dispatch_packet;
     const uint64_t *selected; /* flat ids, or NULL for all */
     uint64_t selected_count;

@@ -48,6 +48,15 @@ static inline uint64_t emu_data_halves(const struct emu_desc *desc)
     return emu_both(UINT32_MAX);
 }
 
+/* Halves of a register, bits 0 and 32, that byte b of an access of `bytes` decides: a narrow load
+ * extends, so that it writes both from what it read. */
+static inline uint64_t emu_byte_halves(unsigned bytes, unsigned b)
+{
+    if (bytes < 4)
+        return UINT64_C(1) << 32 | 1;
+    return b % 4 < 2 ? 1 : UINT64_C(1) << 32;
+}
+
 /* `bytes` (1, 2, 4, 8, 12, 16) of one lane from memory into the lane's registers at v, as a row
  * says. Written out: compilers leave a loop of four copies as it is. */
 EMU_ALWAYS_INLINE void emu_lane_load(uint32_t *v, const uint8_t *from, unsigned bytes,
@@ -196,6 +205,33 @@ static inline const struct emu_allocation *emu_common_allocation(struct emu_wave
     return NULL;
 }
 
+/* Issues a load into op's destination whose data are poisoned as given, a word a register. */
+static inline struct emu_landing *emu_land_later(struct emu_wave *w, enum emu_queue_kind kind,
+                                                 const struct emu_op *op, uint32_t exec,
+                                                 const uint64_t *poison)
+{
+    struct emu_landing *landing = emu_issue(w, kind, op, exec);
+    landing->reg = op->dst[0].reg;
+    landing->dwords = (uint8_t)((op->desc->arg + 3) / 4);
+    landing->halves = emu_data_halves(op->desc);
+    for (unsigned d = 0; d < landing->dwords; d++)
+        landing->poison[d] = poison[d] & landing->halves;
+    emu_hide(w, kind, landing);
+    return landing;
+}
+
+/* One lane's load or store of scratch, in bounds; poison as emu_land_later takes it. */
+#define emu_scratch_load_lane EMU_LEVELED(emu_scratch_load_lane)
+#define emu_scratch_store_lane EMU_LEVELED(emu_scratch_store_lane)
+#define emu_scratch_outside EMU_LEVELED(emu_scratch_outside)
+void emu_scratch_load_lane(struct emu_wave *w, const struct emu_op *op, int lane, uint32_t address,
+                           uint64_t *poison);
+void emu_scratch_store_lane(struct emu_wave *w, const struct emu_op *op,
+                            const struct emu_operand *data, int lane, uint32_t address);
+
+/* The finding that a lane's scratch address is out of bounds. */
+void emu_scratch_outside(struct emu_wave *w, const struct emu_op *op, int lane, uint32_t address);
+
 /* The allocation of one lane's access, or NULL and a finding. */
 const struct emu_allocation *EMU_LEVELED(emu_lane_allocation)(struct emu_wave *w,
                                                               const struct emu_op *op, int lane,
@@ -218,6 +254,8 @@ void EMU_LEVELED(emu_store_lanes)(struct emu_wave *w, const struct emu_op *op,
 #define emu_run_global_store EMU_LEVELED(emu_run_global_store)
 #define emu_run_buffer_load EMU_LEVELED(emu_run_buffer_load)
 #define emu_run_buffer_store EMU_LEVELED(emu_run_buffer_store)
+#define emu_run_scratch_load EMU_LEVELED(emu_run_scratch_load)
+#define emu_run_scratch_store EMU_LEVELED(emu_run_scratch_store)
 #define emu_run_s_load EMU_LEVELED(emu_run_s_load)
 #define emu_run_s_buffer_load EMU_LEVELED(emu_run_s_buffer_load)
 #define emu_run_ds_load EMU_LEVELED(emu_run_ds_load)
@@ -228,7 +266,8 @@ void EMU_LEVELED(emu_store_lanes)(struct emu_wave *w, const struct emu_op *op,
 #define emu_run_ds_permute EMU_LEVELED(emu_run_ds_permute)
 #define emu_run_ds_swizzle EMU_LEVELED(emu_run_ds_swizzle)
 emu_run emu_run_global_load, emu_run_global_store, emu_run_buffer_load, emu_run_buffer_store,
-    emu_run_s_load, emu_run_s_buffer_load, emu_run_ds_load, emu_run_ds_store, emu_run_ds_load2,
-    emu_run_ds_store2, emu_run_ds_bpermute, emu_run_ds_permute, emu_run_ds_swizzle;
+    emu_run_scratch_load, emu_run_scratch_store, emu_run_s_load, emu_run_s_buffer_load,
+    emu_run_ds_load, emu_run_ds_store, emu_run_ds_load2, emu_run_ds_store2, emu_run_ds_bpermute,
+    emu_run_ds_permute, emu_run_ds_swizzle;
 
 #endif

@@ -2,7 +2,7 @@
 #include "tools/emu/mem.h"
 
 #define T(t) EMU_TYPE_##t
-#define ROW(nm, fn, class, fl, size, d0, s0, s1, s2, s3)                                           \
+#define ROW(nm, fn, class, fl, size, unit, d0, s0, s1, s2, s3)                                     \
     {.name = #nm,                                                                                  \
      .run = fn,                                                                                    \
      .cls = EMU_CLASS_##class,                                                                     \
@@ -10,26 +10,30 @@
      .flags = fl,                                                                                  \
      .dst = {T(d0)},                                                                               \
      .src = {T(s0), T(s1), T(s2), T(s3)},                                                          \
-     .arg = size},
+     .arg = size,                                                                                  \
+     .scale = unit},
 #define GLOBAL_LOAD(name, bytes, flags)                                                            \
-    ROW(name, emu_run_global_load, VMEM, (flags) | EMU_LOAD, bytes, x, x, x, none, none)
+    ROW(name, emu_run_global_load, VMEM, (flags) | EMU_LOAD, bytes, 0, x, x, x, none, none)
 #define GLOBAL_STORE(name, bytes, flags)                                                           \
-    ROW(name, emu_run_global_store, VMEM, (flags) | EMU_STORE, bytes, none, x, x, x, none)
+    ROW(name, emu_run_global_store, VMEM, (flags) | EMU_STORE, bytes, 0, none, x, x, x, none)
+#define SCRATCH_LOAD(name, bytes, flags)                                                           \
+    ROW(name, emu_run_scratch_load, VMEM, (flags) | EMU_LOAD, bytes, 0, x, x, x, none, none)
+#define SCRATCH_STORE(name, bytes, flags)                                                          \
+    ROW(name, emu_run_scratch_store, VMEM, (flags) | EMU_STORE, bytes, 0, none, x, x, x, none)
 #define BUFFER_LOAD(name, bytes, flags)                                                            \
-    ROW(name, emu_run_buffer_load, VMEM, (flags) | EMU_LOAD, bytes, x, x, x, u32, none)
+    ROW(name, emu_run_buffer_load, VMEM, (flags) | EMU_LOAD, bytes, 0, x, x, x, u32, none)
 #define BUFFER_STORE(name, bytes, flags)                                                           \
-    ROW(name, emu_run_buffer_store, VMEM, (flags) | EMU_STORE, bytes, none, x, x, x, u32)
+    ROW(name, emu_run_buffer_store, VMEM, (flags) | EMU_STORE, bytes, 0, none, x, x, x, u32)
 #define DS_LOAD(name, bytes, flags)                                                                \
-    ROW(name, emu_run_ds_load, LDS, (flags) | EMU_LOAD, bytes, x, u32, none, none, none)
+    ROW(name, emu_run_ds_load, LDS, (flags) | EMU_LOAD, bytes, 0, x, u32, none, none, none)
 #define DS_STORE(name, bytes, flags)                                                               \
-    ROW(name, emu_run_ds_store, LDS, (flags) | EMU_STORE, bytes, none, u32, x, none, none)
-/* The flags of a two-address row are the scale of its offsets. */
+    ROW(name, emu_run_ds_store, LDS, (flags) | EMU_STORE, bytes, 0, none, u32, x, none, none)
 #define DS_LOAD2(name, bytes, scale)                                                               \
-    ROW(name, emu_run_ds_load2, LDS, scale, bytes, x, u32, none, none, none)
+    ROW(name, emu_run_ds_load2, LDS, EMU_LOAD, bytes, scale, x, u32, none, none, none)
 #define DS_STORE2(name, bytes, scale)                                                              \
-    ROW(name, emu_run_ds_store2, LDS, scale, bytes, none, u32, x, x, none)
-#define DS_LANE(name, run, a, b) ROW(name, run, LDS, EMU_CROSS, 4, u32, a, b, none, none)
-#define SCALAR(name, run, dwords) ROW(name, run, SMEM, EMU_LOAD, dwords, x, x, u32, none, none)
+    ROW(name, emu_run_ds_store2, LDS, EMU_STORE, bytes, scale, none, u32, x, x, none)
+#define DS_LANE(name, run, a, b) ROW(name, run, LDS, EMU_CROSS, 4, 0, u32, a, b, none, none)
+#define SCALAR(name, run, dwords) ROW(name, run, SMEM, EMU_LOAD, dwords, 0, x, x, u32, none, none)
 
 const struct emu_desc EMU_LEVELED(emu_ops_mem)[] = {
 #include "tools/emu/ops_mem.def"

@@ -32,6 +32,9 @@ struct emu_block {
     /* Poison of register r: bit l for the low half of lane l, bit 32 + l for the high half. All
      * zero outside strict mode. */
     uint64_t *poison;
+    /* Dword d of lane l's scratch is scratch[d * EMU_LANES + l]; the poison of its byte b is bit l
+     * of scratch_poison[b]. */
+    uint32_t *scratch, *scratch_poison;
 };
 
 struct emu_wave {
@@ -58,6 +61,11 @@ struct emu_wave {
     _Alignas(64) uint32_t temp[EMU_MAX_SRC][2 * EMU_LANES];
     _Alignas(64) uint32_t out[EMU_MAX_DST][2 * EMU_LANES];
 };
+
+static inline struct emu_block *emu_this_block(struct emu_wave *w)
+{
+    return &w->block[w->space[EMU_VGPR] != w->block[0].v];
+}
 
 /* EXEC of the block under way. */
 static inline uint32_t emu_exec(const struct emu_wave *w)
