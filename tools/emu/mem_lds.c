@@ -85,7 +85,7 @@ static void find_poison(struct emu_wave *w, const uint64_t *address, uint32_t of
     unsigned low = bytes < 2 ? bytes : 2, step = bytes < 4 ? bytes : 4;
     for (uint32_t left = emu_exec(w); left; left &= left - 1) {
         int lane = __builtin_ctz(left);
-        const uint16_t *tag = w->group->lds_write + (uint32_t)address[lane] + offset;
+        const uint16_t *tag = w->group->lds_write + (uint32_t)((uint32_t)address[lane] + offset);
         for (unsigned b = 0; b < bytes; b++) {
             /* A narrow load extends: it writes both halves from what it read. */
             uint64_t halves = step < 4      ? UINT64_C(1) << 32 | 1
@@ -241,7 +241,7 @@ void emu_run_ds_store(struct emu_wave *w, const struct emu_op *op)
 void emu_run_ds_load2(struct emu_wave *w, const struct emu_op *op)
 {
     uint64_t address[EMU_LANES], poison[EMU_MEM_DWORDS] = {0};
-    unsigned bytes = op->desc->arg, scale = op->desc->flags;
+    unsigned bytes = op->desc->arg, scale = op->desc->scale;
     uint32_t offset[2] = {(uint32_t)op->offset * scale, (uint32_t)op->offset1 * scale};
     if (!lds_addresses(w, op, address))
         return;
@@ -257,7 +257,7 @@ void emu_run_ds_load2(struct emu_wave *w, const struct emu_op *op)
 void emu_run_ds_store2(struct emu_wave *w, const struct emu_op *op)
 {
     uint64_t address[EMU_LANES];
-    unsigned bytes = op->desc->arg, scale = op->desc->flags;
+    unsigned bytes = op->desc->arg, scale = op->desc->scale;
     uint32_t offset[2] = {(uint32_t)op->offset * scale, (uint32_t)op->offset1 * scale};
     if (!lds_addresses(w, op, address))
         return;

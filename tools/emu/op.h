@@ -166,7 +166,8 @@ struct emu_desc {
     uint16_t flags;
     uint8_t dst[EMU_MAX_DST]; /* enum emu_type, none at the end */
     uint8_t src[EMU_MAX_SRC];
-    uint16_t arg; /* memory rows: bytes a lane; else free */
+    uint16_t arg;   /* memory rows: bytes a lane; else free */
+    uint16_t scale; /* two-address rows: bytes a unit of the offsets */
 };
 
 struct emu_op {
