@@ -23,6 +23,7 @@
   .p2align 6
   .amdhsa_kernel \name
     .amdhsa_group_segment_fixed_size \lds
+    .amdhsa_private_segment_fixed_size 64
     .amdhsa_user_sgpr_kernarg_segment_ptr 1
     .amdhsa_kernarg_size 16
     .amdhsa_next_free_vgpr 16
@@ -375,14 +376,14 @@ end store_readonly
 begin unknown
   v_mov_b32_e32 v2, 7
 bad_unknown:
-  global_atomic_add_u32 v1, v2, s[4:5]
+  image_load v2, v1, s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_1D unorm
   store_v2
 end unknown
 
 begin unknown_skipped
   v_mov_b32_e32 v2, 7
   s_branch 2
-  global_atomic_add_u32 v1, v2, s[4:5]
+  image_load v2, v1, s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_1D unorm
   store_v2
 end unknown_skipped
 
@@ -415,3 +416,155 @@ begin trapped
 bad_trapped:
   s_trap 2
 end trapped
+
+; Scratch that lane 5 has not written.
+begin scratch_undefined
+  v_cmp_ne_u32_e32 vcc_lo, 5, v0
+  s_and_saveexec_b32 s8, vcc_lo
+  scratch_store_b32 off, v0, off offset:60
+  s_mov_b32 exec_lo, s8
+  scratch_load_b32 v2, off, off offset:60
+  s_waitcnt vmcnt(0)
+bad_scratch_undefined:
+  store_v2
+end scratch_undefined
+
+begin scratch_defined
+  scratch_store_b32 off, v0, off offset:60
+  scratch_load_b32 v2, off, off offset:60
+  s_waitcnt vmcnt(0)
+  store_v2
+end scratch_defined
+
+; A function may save registers that its caller left undefined.
+begin scratch_unlanded
+  scratch_store_b32 off, v0, off
+  scratch_store_b32 off, v9, off offset:4
+  scratch_load_b32 v9, off, off offset:4
+  scratch_load_b32 v2, off, off
+bad_scratch_unlanded:
+  store_v2
+end scratch_unlanded
+
+begin scratch_landed
+  scratch_store_b32 off, v0, off
+  scratch_store_b32 off, v9, off offset:4
+  scratch_load_b32 v2, off, off
+  scratch_load_b32 v9, off, off offset:4
+  s_waitcnt vmcnt(1)
+  store_v2
+end scratch_landed
+
+; Lane 16's dword is the first past its 64 bytes.
+begin scratch_outside
+bad_scratch_outside:
+  scratch_store_b32 v1, v0, off
+end scratch_outside
+
+begin scratch_inside
+  v_and_b32_e32 v3, 60, v1
+  scratch_store_b32 v3, v0, off
+end scratch_inside
+
+; vmcnt says nothing of what a flat load has from LDS.
+.macro flat_lds
+  s_mov_b64 s[8:9], src_shared_base
+  v_mov_b32_e32 v4, v1
+  v_mov_b32_e32 v5, s9
+  ds_store_b32 v1, v0
+  s_waitcnt lgkmcnt(0)
+  flat_load_b32 v2, v[4:5]
+.endm
+
+begin flat_half_landed
+  flat_lds
+  s_waitcnt vmcnt(0)
+bad_flat_half_landed:
+  store_v2
+end flat_half_landed, 1024
+
+begin flat_landed
+  flat_lds
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  store_v2
+end flat_landed, 1024
+
+; Atomics of several waves on one dword are no race, but they are with a plain access.
+.macro add_to_first
+  v_mov_b32_e32 v3, 0
+  v_mov_b32_e32 v2, 1
+.endm
+
+.macro fill_lds
+  ds_store_b32 v1, v0
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  add_to_first
+.endm
+
+begin atomic_lds_mixed
+  fill_lds
+bad_atomic_lds_mixed:
+  ds_add_u32 v3, v2
+  ds_load_b32 v2, v3
+  s_waitcnt lgkmcnt(0)
+end atomic_lds_mixed, 1024
+
+begin atomic_lds_only
+  fill_lds
+  ds_add_u32 v3, v2
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  ds_load_b32 v2, v3
+  s_waitcnt lgkmcnt(0)
+  store_v2
+end atomic_lds_only, 1024
+
+; The barrier does not wait for the atomic.
+begin atomic_lds_unlanded
+  fill_lds
+  ds_add_u32 v3, v2
+  s_barrier
+bad_atomic_lds_unlanded:
+  ds_load_b32 v2, v3
+  s_waitcnt lgkmcnt(0)
+end atomic_lds_unlanded, 1024
+
+begin atomic_lds_undefined
+  add_to_first
+bad_atomic_lds_undefined:
+  ds_add_u32 v3, v2
+end atomic_lds_undefined, 1024
+
+begin atomic_mixed
+  add_to_first
+bad_atomic_mixed:
+  global_atomic_add_u32 v3, v2, s[4:5]
+  s_waitcnt_vscnt null, 0x0
+  global_load_b32 v2, v3, s[4:5]
+  s_waitcnt vmcnt(0)
+end atomic_mixed
+
+begin atomic_only
+  add_to_first
+  global_atomic_add_u32 v2, v3, v2, s[4:5] glc
+  s_waitcnt vmcnt(0)
+  s_barrier
+  global_load_b32 v2, v3, s[4:5]
+  s_waitcnt vmcnt(0)
+end atomic_only
+
+begin atomic_unlanded
+  add_to_first
+  global_atomic_add_u32 v3, v2, s[4:5]
+  s_barrier
+bad_atomic_unlanded:
+  global_load_b32 v2, v3, s[4:5]
+  s_waitcnt vmcnt(0)
+end atomic_unlanded
+
+begin atomic_misaligned
+  add_to_first
+bad_atomic_misaligned:
+  global_atomic_add_u32 v3, v2, s[4:5] offset:2
+end atomic_misaligned

@@ -44,6 +44,16 @@ static const struct mistake mistakes[] = {
     {"endless", "finite", "endless", -1, 32, true},
     {"lost", NULL, "bad-branch", -1, 32, true},
     {"trapped", NULL, "trap", -1, 32, true},
+    {"scratch_undefined", "scratch_defined", "poison", 5, 32, false},
+    {"scratch_unlanded", "scratch_landed", "poison", 0, 32, false},
+    {"scratch_outside", "scratch_inside", "out-of-bounds", 16, 32, true},
+    {"flat_half_landed", "flat_landed", "poison", 0, 32, false},
+    {"atomic_lds_mixed", "atomic_lds_only", "race", 0, 64, false},
+    {"atomic_lds_unlanded", "atomic_lds_only", "race", 0, 64, false},
+    {"atomic_lds_undefined", "atomic_lds_only", "poison", 0, 32, false},
+    {"atomic_mixed", "atomic_only", "race", 0, 64, false},
+    {"atomic_unlanded", "atomic_only", "race", 0, 64, false},
+    {"atomic_misaligned", "atomic_only", "misaligned", 0, 32, true},
 };
 
 enum { MISTAKES = sizeof mistakes / sizeof mistakes[0], LIMIT = 100000 };

@@ -1,6 +1,7 @@
 /* Scalar instructions. */
 #include "tools/emu/alu.h"
 #include "tools/emu/alu_math.h"
+#include "tools/emu/memory.h"
 
 /* Operand types as C types, from and to register bits; POISON is the bits an operand reads. */
 #define C_none uint32_t
@@ -158,7 +159,7 @@ static void run_movrel(struct emu_wave *w, const struct emu_op *op)
 }
 
 /* Hardware registers that s_getreg and s_setreg know. */
-enum { HWREG_MODE = 1, HWREG_HW_ID1 = 23, HWREG_HW_ID2 = 24 };
+enum { HWREG_MODE = 1, HWREG_SH_MEM_BASES = 15, HWREG_HW_ID1 = 23, HWREG_HW_ID2 = 24 };
 
 /* MODE's rounding modes, bits 3:0: 0 is to nearest even. */
 static void set_mode(struct emu_wave *w, const struct emu_op *op, uint32_t mode)
@@ -175,6 +176,9 @@ static void run_getreg(struct emu_wave *w, const struct emu_op *op)
     switch (where & 0x3f) {
     case HWREG_MODE:
         value = w->mode;
+        break;
+    case HWREG_SH_MEM_BASES:
+        value = (uint32_t)(EMU_PRIVATE_BASE >> 48 | EMU_SHARED_BASE >> 48 << 16);
         break;
     case HWREG_HW_ID1:
         value = w->index & 0x1f;

@@ -6,10 +6,10 @@
 
 enum { MODE_FLOAT_BITS = 0xff };
 
-static uint64_t draw(uint64_t *state)
+uint64_t emu_draw(struct emu_group *g)
 {
     /* splitmix64 */
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = g->random += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
     return z ^ z >> 31;
@@ -197,18 +197,33 @@ static void run_wave(struct emu_wave *w)
     w->executed += started - left;
 }
 
-/* Checks and marks one lane's LDS access. */
-static void mark_lds(struct emu_wave *w, const struct emu_op *op, int lane, uint32_t address,
-                     unsigned bytes, bool write)
+/* Marks a byte. */
+static void mark(uint16_t *write, uint16_t *read, uint16_t mine, enum emu_touch touch)
+{
+    if (touch == EMU_TOUCH_READ)
+        *read = emu_read_tag(*read, mine);
+    else
+        *write = touch == EMU_TOUCH_WRITE ? mine : emu_atomic_tag(*write, mine);
+}
+
+void emu_lds_mark(struct emu_wave *w, const struct emu_op *op, int lane, uint32_t address,
+                  unsigned bytes, enum emu_touch touch)
 {
     struct emu_group *g = w->group;
-    emu_lds_check(w, op, lane, address, bytes, write);
-    for (uint32_t b = address; b < address + bytes; b++) {
-        if (write)
-            g->lds_write[b] = emu_tag(w);
-        else
-            g->lds_read[b] = emu_read_tag(g->lds_read[b], emu_tag(w));
-    }
+    emu_lds_check(w, op, lane, address, bytes, touch);
+    for (uint32_t b = address; b < address + bytes; b++)
+        mark(&g->lds_write[b], &g->lds_read[b], emu_tag(w), touch);
+    if (touch != EMU_TOUCH_READ)
+        for (uint32_t b = address; b < address + bytes; b += 4)
+            g->lds_writer[b / 4] = op->pc;
+}
+
+/* How an access that has not landed touches memory. */
+static enum emu_touch touch_of(const struct emu_landing *l)
+{
+    if (l->op->desc->atomic)
+        return EMU_TOUCH_ATOMIC;
+    return l->op->desc->flags & EMU_LOAD ? EMU_TOUCH_READ : EMU_TOUCH_WRITE;
 }
 
 /* Accesses that have not landed reach into the epoch that begins. */
@@ -218,16 +233,15 @@ static void carry_over_lds(struct emu_wave *w)
     for (unsigned i = 0; i < lds->count; i++) {
         const struct emu_landing *l = &lds->entry[(lds->first + i) % (EMU_QUEUE_DEPTH + 1)];
         const struct emu_desc *desc = l->op->desc;
-        if (!l->marked)
-            continue;
-        bool write = l->dwords == 0, two = desc->scale != 0;
-        uint32_t scale = two ? desc->scale : 1;
-        for (uint32_t lanes = l->exec; lanes; lanes &= lanes - 1) {
+        uint32_t scale = desc->scale ? desc->scale : 1;
+        for (uint32_t lanes = l->marked; lanes; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
             uint32_t base = (uint32_t)l->address[lane];
-            mark_lds(w, l->op, lane, base + (uint32_t)l->op->offset * scale, desc->arg, write);
-            if (two)
-                mark_lds(w, l->op, lane, base + (uint32_t)l->op->offset1 * scale, desc->arg, write);
+            uint32_t first = base + (uint32_t)l->op->offset * scale;
+            emu_lds_mark(w, l->op, lane, first, desc->arg, touch_of(l));
+            uint32_t second = base + (uint32_t)l->op->offset1 * scale;
+            if (desc->scale)
+                emu_lds_mark(w, l->op, lane, second, desc->arg, touch_of(l));
         }
     }
 }
@@ -237,10 +251,9 @@ static void carry_over_global(struct emu_wave *w, enum emu_queue_kind kind)
     const struct emu_queue *queue = &w->pending->queue[kind];
     for (unsigned i = 0; i < queue->count; i++) {
         const struct emu_landing *l = &queue->entry[(queue->first + i) % (EMU_QUEUE_DEPTH + 1)];
-        for (uint32_t lanes = l->marked ? l->exec : 0; lanes; lanes &= lanes - 1) {
+        for (uint32_t lanes = l->marked; lanes; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
-            emu_global_mark(w, l->op, lane, l->address[lane], l->op->desc->arg,
-                            kind == EMU_QUEUE_VS);
+            emu_global_mark(w, l->op, lane, l->address[lane], l->op->desc->arg, touch_of(l));
         }
     }
 }
@@ -290,7 +303,7 @@ static bool run_phase(struct emu_group *g)
     for (unsigned i = 0; i < g->wave_count; i++)
         order[i] = i;
     for (unsigned i = g->wave_count; i > 1; i--) {
-        unsigned j = (unsigned)(draw(&g->random) % i), swap = order[i - 1];
+        unsigned j = (unsigned)(emu_draw(g) % i), swap = order[i - 1];
         order[i - 1] = order[j];
         order[j] = swap;
     }
@@ -323,15 +336,16 @@ void emu_group_run(struct emu_group *g, uint64_t order, uint64_t id)
         ;
 }
 
+static const char *const touch_names[] = {"read", "write", "atomic access"};
+static const char *const conflict_names[] = {"writes", "reads or writes", "reads or writes"};
+
 void emu_lds_check(struct emu_wave *w, const struct emu_op *op, int lane, uint32_t address,
-                   unsigned bytes, bool write)
+                   unsigned bytes, enum emu_touch touch)
 {
     const struct emu_group *g = w->group;
-    unsigned race = 0;
-    for (uint32_t b = address; b < address + bytes; b++) {
-        race |= emu_conflict(g->lds_write[b], emu_tag(w));
-        race |= write ? emu_conflict(g->lds_read[b], emu_tag(w)) : 0;
-    }
+    bool race = false;
+    for (uint32_t b = address; b < address + bytes; b++)
+        race |= emu_conflict(g->lds_write[b], g->lds_read[b], emu_tag(w), touch);
     if (!race)
         return;
     char last[48] = "";
@@ -340,7 +354,7 @@ void emu_lds_check(struct emu_wave *w, const struct emu_op *op, int lane, uint32
                  g->lds_writer[address / 4] - (uint32_t)g->launch->kernel->entry->pc);
     emu_fault(w, op, "race", lane,
               "%s of LDS at 0x%x, which another wave %s%s with no barrier and wait between",
-              write ? "write" : "read", address, write ? "reads or writes" : "writes", last);
+              touch_names[touch], address, conflict_names[touch], last);
 }
 
 bool emu_global_tracked(const struct emu_group *g, const struct emu_allocation *a)
@@ -402,27 +416,22 @@ static void remember_written(struct emu_group *g, uint64_t address)
 }
 
 /* Marks bytes [from, to) of a cell; true on a race. */
-static bool mark_cell(struct emu_cell *cell, unsigned from, unsigned to, uint16_t mine, bool write)
+static bool mark_cell(struct emu_cell *cell, unsigned from, unsigned to, uint16_t mine,
+                      enum emu_touch touch)
 {
-    unsigned race = 0;
-    for (unsigned b = from; b < to; b++) {
-        race |= emu_conflict(cell->write[b], mine);
-        race |= write ? emu_conflict(cell->read[b], mine) : 0;
-    }
-    for (unsigned b = from; b < to && !race; b++) {
-        if (write)
-            cell->write[b] = mine;
-        else
-            cell->read[b] = emu_read_tag(cell->read[b], mine);
-    }
+    bool race = false;
+    for (unsigned b = from; b < to; b++)
+        race |= emu_conflict(cell->write[b], cell->read[b], mine, touch);
+    for (unsigned b = from; b < to && !race; b++)
+        mark(&cell->write[b], &cell->read[b], mine, touch);
     return race;
 }
 
 void emu_global_mark(struct emu_wave *w, const struct emu_op *op, int lane, uint64_t address,
-                     unsigned bytes, bool write)
+                     unsigned bytes, enum emu_touch touch)
 {
     struct emu_group *g = w->group;
-    if (write)
+    if (touch != EMU_TOUCH_READ)
         remember_written(g, address);
     for (uint64_t at = address, end = address + bytes; at < end;) {
         unsigned from = (unsigned)(at % EMU_CELL_BYTES);
@@ -432,12 +441,11 @@ void emu_global_mark(struct emu_wave *w, const struct emu_op *op, int lane, uint
             emu_fault(w, op, "memory", lane, "the emulator is out of memory for race marks");
             return;
         }
-        if (mark_cell(cell, from, from + (unsigned)part, emu_tag(w), write)) {
+        if (mark_cell(cell, from, from + (unsigned)part, emu_tag(w), touch)) {
             emu_fault(w, op, "race", lane,
                       "%s of global memory at 0x%llx, which another wave of the workgroup %s with "
                       "no barrier and wait between",
-                      write ? "write" : "read", (unsigned long long)address,
-                      write ? "reads or writes" : "writes");
+                      touch_names[touch], (unsigned long long)address, conflict_names[touch]);
             return;
         }
         at += part;

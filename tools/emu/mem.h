@@ -151,6 +151,11 @@ struct emu_access {
     const struct emu_allocation *allocation;
 };
 
+static inline bool emu_may_access(const struct emu_access *access, unsigned dword, int lane)
+{
+    return access->all_in_range || access->in_range[dword] >> lane & 1;
+}
+
 /* Addresses base + offset of each lane, and their allocation where one holds `bytes` at each. */
 static inline void emu_access_offsets(struct emu_wave *w, const struct emu_op *op, uint64_t base,
                                       const uint32_t *offset, unsigned bytes,
@@ -205,13 +210,14 @@ static inline const struct emu_allocation *emu_common_allocation(struct emu_wave
     return NULL;
 }
 
-/* Issues a load into op's destination whose data are poisoned as given, a word a register. */
+/* Issues a load into `to` whose data are poisoned as given, a word a register. */
 static inline struct emu_landing *emu_land_later(struct emu_wave *w, enum emu_queue_kind kind,
-                                                 const struct emu_op *op, uint32_t exec,
+                                                 const struct emu_op *op,
+                                                 const struct emu_operand *to, uint32_t exec,
                                                  const uint64_t *poison)
 {
     struct emu_landing *landing = emu_issue(w, kind, op, exec);
-    landing->reg = op->dst[0].reg;
+    landing->reg = to->reg;
     landing->dwords = (uint8_t)((op->desc->arg + 3) / 4);
     landing->halves = emu_data_halves(op->desc);
     for (unsigned d = 0; d < landing->dwords; d++)
@@ -220,17 +226,38 @@ static inline struct emu_landing *emu_land_later(struct emu_wave *w, enum emu_qu
     return landing;
 }
 
+/* Whether LDS holds one lane's bytes; a finding if not. */
+static inline bool emu_lds_holds(struct emu_wave *w, const struct emu_op *op, int lane,
+                                 uint32_t address, unsigned bytes)
+{
+    if (address + (uint64_t)bytes <= w->group->lds_bytes)
+        return true;
+    emu_fault(w, op, "out-of-bounds", lane,
+              "%u bytes at LDS address 0x%x: the workgroup has %u bytes of LDS", bytes, address,
+              w->group->lds_bytes);
+    return false;
+}
+
+/* Whether a lane's scratch holds the row's bytes; a finding if not. */
+static inline bool emu_scratch_holds(struct emu_wave *w, const struct emu_op *op, int lane,
+                                     uint32_t address)
+{
+    uint32_t size = w->group->launch->scratch_bytes;
+    if (address + (uint64_t)op->desc->arg <= size)
+        return true;
+    emu_fault(w, op, "out-of-bounds", lane,
+              "%u bytes at scratch address 0x%x: each lane has %u bytes of scratch", op->desc->arg,
+              address, size);
+    return false;
+}
+
 /* One lane's load or store of scratch, in bounds; poison as emu_land_later takes it. */
 #define emu_scratch_load_lane EMU_LEVELED(emu_scratch_load_lane)
 #define emu_scratch_store_lane EMU_LEVELED(emu_scratch_store_lane)
-#define emu_scratch_outside EMU_LEVELED(emu_scratch_outside)
 void emu_scratch_load_lane(struct emu_wave *w, const struct emu_op *op, int lane, uint32_t address,
                            uint64_t *poison);
 void emu_scratch_store_lane(struct emu_wave *w, const struct emu_op *op,
                             const struct emu_operand *data, int lane, uint32_t address);
-
-/* The finding that a lane's scratch address is out of bounds. */
-void emu_scratch_outside(struct emu_wave *w, const struct emu_op *op, int lane, uint32_t address);
 
 /* The allocation of one lane's access, or NULL and a finding. */
 const struct emu_allocation *EMU_LEVELED(emu_lane_allocation)(struct emu_wave *w,
@@ -254,6 +281,12 @@ void EMU_LEVELED(emu_store_lanes)(struct emu_wave *w, const struct emu_op *op,
 #define emu_run_global_store EMU_LEVELED(emu_run_global_store)
 #define emu_run_buffer_load EMU_LEVELED(emu_run_buffer_load)
 #define emu_run_buffer_store EMU_LEVELED(emu_run_buffer_store)
+#define emu_run_global_atomic EMU_LEVELED(emu_run_global_atomic)
+#define emu_run_buffer_atomic EMU_LEVELED(emu_run_buffer_atomic)
+#define emu_run_ds_atomic EMU_LEVELED(emu_run_ds_atomic)
+#define emu_run_flat_load EMU_LEVELED(emu_run_flat_load)
+#define emu_run_flat_store EMU_LEVELED(emu_run_flat_store)
+#define emu_run_flat_atomic EMU_LEVELED(emu_run_flat_atomic)
 #define emu_run_scratch_load EMU_LEVELED(emu_run_scratch_load)
 #define emu_run_scratch_store EMU_LEVELED(emu_run_scratch_store)
 #define emu_run_s_load EMU_LEVELED(emu_run_s_load)
@@ -265,9 +298,10 @@ void EMU_LEVELED(emu_store_lanes)(struct emu_wave *w, const struct emu_op *op,
 #define emu_run_ds_bpermute EMU_LEVELED(emu_run_ds_bpermute)
 #define emu_run_ds_permute EMU_LEVELED(emu_run_ds_permute)
 #define emu_run_ds_swizzle EMU_LEVELED(emu_run_ds_swizzle)
-emu_run emu_run_global_load, emu_run_global_store, emu_run_buffer_load, emu_run_buffer_store,
-    emu_run_scratch_load, emu_run_scratch_store, emu_run_s_load, emu_run_s_buffer_load,
-    emu_run_ds_load, emu_run_ds_store, emu_run_ds_load2, emu_run_ds_store2, emu_run_ds_bpermute,
-    emu_run_ds_permute, emu_run_ds_swizzle;
+emu_run emu_run_global_atomic, emu_run_buffer_atomic, emu_run_ds_atomic, emu_run_flat_load,
+    emu_run_flat_store, emu_run_flat_atomic, emu_run_global_load, emu_run_global_store,
+    emu_run_buffer_load, emu_run_buffer_store, emu_run_scratch_load, emu_run_scratch_store,
+    emu_run_s_load, emu_run_s_buffer_load, emu_run_ds_load, emu_run_ds_store, emu_run_ds_load2,
+    emu_run_ds_store2, emu_run_ds_bpermute, emu_run_ds_permute, emu_run_ds_swizzle;
 
 #endif

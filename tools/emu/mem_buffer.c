@@ -2,6 +2,7 @@
  * Instruction Set Architecture", buffer resource descriptor and range checking; LLVM's
  * IntrinsicsAMDGPU.td for soffset, which the range check leaves out. */
 #include "tools/emu/mem.h"
+#include "tools/emu/mem_atomic.h"
 
 struct descriptor {
     uint64_t base;
@@ -159,4 +160,12 @@ void emu_run_buffer_store(struct emu_wave *w, const struct emu_op *op)
     struct emu_access access;
     if (buffer_access(w, op, &op->src[1], &op->src[2], &op->src[3], &access))
         emu_store_lanes(w, op, &op->src[0], &access);
+}
+
+/* The result goes to the data's register. */
+void emu_run_buffer_atomic(struct emu_wave *w, const struct emu_op *op)
+{
+    struct emu_access access;
+    if (buffer_access(w, op, &op->src[1], &op->src[2], &op->src[3], &access))
+        emu_atomic_access(w, op, &op->src[0], op->glc ? &op->src[0] : NULL, &access);
 }

@@ -1,5 +1,6 @@
 /* Vector memory: global and buffer instructions. */
 #include "tools/emu/mem.h"
+#include "tools/emu/mem_atomic.h"
 
 const struct emu_allocation *emu_lane_allocation(struct emu_wave *w, const struct emu_op *op,
                                                  int lane, uint64_t address, unsigned bytes,
@@ -25,13 +26,8 @@ static void mark_loads(struct emu_wave *w, const struct emu_op *op, const uint64
 {
     for (uint32_t left = emu_exec(w); left; left &= left - 1) {
         int lane = __builtin_ctz(left);
-        emu_global_mark(w, op, lane, address[lane], bytes, false);
+        emu_global_mark(w, op, lane, address[lane], bytes, EMU_TOUCH_READ);
     }
-}
-
-static bool may_access(const struct emu_access *access, unsigned dword, int lane)
-{
-    return access->all_in_range || access->in_range[dword] >> lane & 1;
 }
 
 /* Loads where dwords are out of the descriptor's range or lanes in several allocations. */
@@ -45,7 +41,7 @@ static void load_slowly(struct emu_wave *w, const struct emu_op *op,
             static const uint8_t zeros[4];
             uint64_t address = access->address[lane] + b;
             const uint8_t *from = zeros;
-            if (may_access(access, b / 4, lane)) {
+            if (emu_may_access(access, b / 4, lane)) {
                 const struct emu_allocation *a = access->allocation;
                 if (!a)
                     a = emu_lane_allocation(w, op, lane, address, step, false);
@@ -53,7 +49,7 @@ static void load_slowly(struct emu_wave *w, const struct emu_op *op,
                     return;
                 from = (const uint8_t *)(uintptr_t)address;
                 if (w->group->race && emu_global_tracked(w->group, a))
-                    emu_global_mark(w, op, lane, address, step, false);
+                    emu_global_mark(w, op, lane, address, step, EMU_TOUCH_READ);
             }
             uint32_t *v = w->space[EMU_VGPR] + op->dst[0].at + (b / 4) * EMU_LANES;
             emu_lane_load(v + lane, from, step, op->desc->flags);
@@ -119,14 +115,14 @@ static bool store_lane(struct emu_wave *w, const struct emu_op *op, const uint32
     unsigned bytes = op->desc->arg, step = whole ? bytes : bytes < 4 ? bytes : 4;
     for (unsigned b = 0; b < bytes; b += step) {
         uint64_t address = access->address[lane] + b;
-        if (!may_access(access, b / 4, lane))
+        if (!emu_may_access(access, b / 4, lane))
             continue;
         if (!whole && !emu_lane_allocation(w, op, lane, address, step, true))
             return false;
         emu_lane_store((uint8_t *)(uintptr_t)address, v + (b / 4) * EMU_LANES + lane, step,
                        op->desc->flags);
         if (w->group->race)
-            emu_global_mark(w, op, lane, address, step, true);
+            emu_global_mark(w, op, lane, address, step, EMU_TOUCH_WRITE);
     }
     return true;
 }
@@ -197,4 +193,11 @@ void emu_run_global_store(struct emu_wave *w, const struct emu_op *op)
     struct emu_access access;
     if (global_access(w, op, &op->src[0], &op->src[2], &access))
         emu_store_lanes(w, op, &op->src[1], &access);
+}
+
+void emu_run_global_atomic(struct emu_wave *w, const struct emu_op *op)
+{
+    struct emu_access access;
+    if (global_access(w, op, &op->src[0], &op->src[2], &access))
+        emu_atomic_access(w, op, &op->src[1], op->ndst ? &op->dst[0] : NULL, &access);
 }

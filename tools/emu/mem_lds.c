@@ -52,7 +52,8 @@ EMU_ALWAYS_INLINE void store_tags(uint16_t *to, tags t, unsigned bytes)
     memcpy(to, &t, bytes * sizeof *to);
 }
 
-/* All ones where a tag is another wave's of the same epoch: emu_conflict of vectors. */
+/* All ones where a tag is of the same epoch and not mine: emu_conflict of vectors, but that the
+ * wave's own atomic accesses count too. */
 EMU_ALWAYS_INLINE tags conflicts(tags t, tags mine)
 {
     enum { OTHERS = (1 << EMU_TAG_BITS) - 1 };
@@ -74,7 +75,8 @@ static void find_race(struct emu_wave *w, const struct emu_op *op, const uint64_
 {
     for (uint32_t left = emu_exec(w); left && w->state == EMU_RUNNING; left &= left - 1) {
         int lane = __builtin_ctz(left);
-        emu_lds_check(w, op, lane, (uint32_t)address[lane] + offset, bytes, write);
+        emu_lds_check(w, op, lane, (uint32_t)address[lane] + offset, bytes,
+                      write ? EMU_TOUCH_WRITE : EMU_TOUCH_READ);
     }
 }
 

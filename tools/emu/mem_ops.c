@@ -1,5 +1,6 @@
 /* The rows of the memory instructions. */
 #include "tools/emu/mem.h"
+#include "tools/emu/mem_atomic.h"
 
 #define T(t) EMU_TYPE_##t
 #define ROW(nm, fn, class, fl, size, unit, d0, s0, s1, s2, s3)                                     \
@@ -20,6 +21,10 @@
     ROW(name, emu_run_scratch_load, VMEM, (flags) | EMU_LOAD, bytes, 0, x, x, x, none, none)
 #define SCRATCH_STORE(name, bytes, flags)                                                          \
     ROW(name, emu_run_scratch_store, VMEM, (flags) | EMU_STORE, bytes, 0, none, x, x, x, none)
+#define FLAT_LOAD(name, bytes, flags)                                                              \
+    ROW(name, emu_run_flat_load, VMEM, (flags) | EMU_LOAD, bytes, 0, x, x, none, none, none)
+#define FLAT_STORE(name, bytes, flags)                                                             \
+    ROW(name, emu_run_flat_store, VMEM, (flags) | EMU_STORE, bytes, 0, none, x, x, none, none)
 #define BUFFER_LOAD(name, bytes, flags)                                                            \
     ROW(name, emu_run_buffer_load, VMEM, (flags) | EMU_LOAD, bytes, 0, x, x, x, u32, none)
 #define BUFFER_STORE(name, bytes, flags)                                                           \
@@ -35,6 +40,28 @@
 #define DS_LANE(name, run, a, b) ROW(name, run, LDS, EMU_CROSS, 4, 0, u32, a, b, none, none)
 #define SCALAR(name, run, dwords) ROW(name, run, SMEM, EMU_LOAD, dwords, 0, x, x, u32, none, none)
 
+#define ATOMIC(nm, fn, class, what, size, d0, s0, s1, s2, s3)                                      \
+    {.name = nm,                                                                                   \
+     .run = fn,                                                                                    \
+     .cls = EMU_CLASS_##class,                                                                     \
+     .rule = EMU_POISON_OWN,                                                                       \
+     .dst = {T(d0)},                                                                               \
+     .src = {T(s0), T(s1), T(s2), T(s3)},                                                          \
+     .arg = size,                                                                                  \
+     .atomic = EMU_ATOMIC_##what},
+#define MEMORY(name, type, what, bytes)                                                            \
+    ATOMIC("global_atomic_" #name "_" #type, emu_run_global_atomic, VMEM, what, bytes, x, x, x, x, \
+           none)                                                                                   \
+    ATOMIC("flat_atomic_" #name "_" #type, emu_run_flat_atomic, VMEM, what, bytes, x, x, x, none,  \
+           none)                                                                                   \
+    ATOMIC("buffer_atomic_" #name "_" #type, emu_run_buffer_atomic, VMEM, what, bytes, none, x, x, \
+           x, u32)
+#define LDS(name, type, what, bytes, compare)                                                      \
+    ATOMIC("ds_" #name "_" #type, emu_run_ds_atomic, LDS, what, bytes, none, u32, x, compare,      \
+           none)                                                                                   \
+    ATOMIC("ds_" #name "_rtn_" #type, emu_run_ds_atomic, LDS, what, bytes, x, u32, x, compare, none)
+
 const struct emu_desc EMU_LEVELED(emu_ops_mem)[] = {
+#include "tools/emu/ops_atomic.def"
 #include "tools/emu/ops_mem.def"
     {.name = NULL}};

@@ -12,7 +12,7 @@ static bool scratch_access(struct emu_wave *w, const struct emu_op *op,
 {
     uint64_t bad = 0, poison = 0;
     uint32_t base = (uint32_t)op->offset, outside = 0;
-    uint32_t size = w->group->launch->scratch_bytes, bytes = op->desc->arg;
+    uint32_t bytes = op->desc->arg, size = w->group->launch->scratch_bytes;
     if (saddr->kind != EMU_OFF)
         base += (uint32_t)emu_scalar(w, saddr, &bad);
     if (vaddr->kind != EMU_OFF)
@@ -27,18 +27,8 @@ static bool scratch_access(struct emu_wave *w, const struct emu_op *op,
         address[i] = vector ? base + v[i] : base;
         outside |= (uint32_t)(address[i] + (uint64_t)bytes > size) << i;
     }
-    outside &= emu_exec(w);
-    if (!outside)
-        return true;
-    emu_scratch_outside(w, op, __builtin_ctz(outside), address[__builtin_ctz(outside)]);
-    return false;
-}
-
-void emu_scratch_outside(struct emu_wave *w, const struct emu_op *op, int lane, uint32_t address)
-{
-    emu_fault(w, op, "out-of-bounds", lane,
-              "%u bytes at scratch address 0x%x: each lane has %u bytes of scratch", op->desc->arg,
-              address, w->group->launch->scratch_bytes);
+    int lane = outside & emu_exec(w) ? __builtin_ctz(outside & emu_exec(w)) : -1;
+    return lane < 0 || emu_scratch_holds(w, op, lane, address[lane]);
 }
 
 /* All active lanes at one address of whole dwords: spills. */
@@ -130,7 +120,7 @@ void emu_run_scratch_load(struct emu_wave *w, const struct emu_op *op)
         for (uint32_t left = exec; left; left &= left - 1)
             emu_scratch_load_lane(w, op, __builtin_ctz(left), address[__builtin_ctz(left)], poison);
     if (w->group->strict)
-        emu_land_later(w, EMU_QUEUE_VM, op, exec, poison);
+        emu_land_later(w, EMU_QUEUE_VM, op, &op->dst[0], exec, poison);
 }
 
 void emu_run_scratch_store(struct emu_wave *w, const struct emu_op *op)

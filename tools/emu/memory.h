@@ -10,6 +10,11 @@
 
 #define EMU_GAP (UINT64_C(8) << 30)
 
+/* Flat addresses whose upper half is that of one of these are LDS or scratch; no host address is.
+ */
+#define EMU_SHARED_BASE (UINT64_C(1) << 48)
+#define EMU_PRIVATE_BASE (UINT64_C(2) << 48)
+
 struct emu_allocation {
     uint64_t base, size;
     bool readonly; /* for the device: code objects, kernel arguments */

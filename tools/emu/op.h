@@ -168,6 +168,7 @@ struct emu_desc {
     uint8_t src[EMU_MAX_SRC];
     uint16_t arg;   /* memory rows: bytes a lane; else free */
     uint16_t scale; /* two-address rows: bytes a unit of the offsets */
+    uint8_t atomic; /* enum emu_atomic of mem.h; 0: none */
 };
 
 struct emu_op {

@@ -2,6 +2,7 @@
 #include "tools/emu/code.h"
 #include "tools/emu/lanes.h"
 #include "tools/emu/levels.h"
+#include "tools/emu/memory.h"
 #include "tools/emu/prepare.h"
 #include "tools/emu/wave.h"
 
@@ -57,9 +58,25 @@ static const struct {
     {"off", EMU_OFF, 0, 0},
 };
 
+/* Ranges of flat addresses that are LDS and scratch; only 64-bit operands see their upper half. */
+static const struct {
+    const char *name;
+    uint64_t value;
+} apertures[] = {
+    {"src_shared_base", EMU_SHARED_BASE},
+    {"src_shared_limit", EMU_SHARED_BASE | UINT32_MAX},
+    {"src_private_base", EMU_PRIVATE_BASE},
+    {"src_private_limit", EMU_PRIVATE_BASE | UINT32_MAX},
+};
+
 /* A number in an operand of the given type, as its bits. */
 static bool number(const char *text, unsigned type, uint64_t *value)
 {
+    for (size_t i = 0; i < sizeof apertures / sizeof apertures[0]; i++)
+        if (strcmp(text, apertures[i].name) == 0) {
+            *value = type_bits[type] == 64 ? apertures[i].value : (uint32_t)apertures[i].value;
+            return true;
+        }
     char literal[32];
     if (strncmp(text, "lit(", 4) == 0) { /* a literal that could have been inline */
         snprintf(literal, sizeof literal, "%.*s", (int)strcspn(text + 4, ")"), text + 4);
@@ -352,6 +369,8 @@ static int parse_operands(struct emu_code *code, struct emu_op *op, char *rest)
         op->ndst++;
     while (op->nsrc < EMU_MAX_SRC && desc->src[op->nsrc])
         op->nsrc++;
+    if (desc->atomic && desc->cls == EMU_CLASS_VMEM && !strstr(rest, " glc"))
+        op->ndst = 0; /* nothing comes back */
     unsigned d = 0, s = 0, explicit_sources = op->nsrc - (desc->flags & EMU_ACC ? 1 : 0);
     if (desc->flags & EMU_EXEC_OUT)
         op->dst[d++] = (struct emu_operand){

@@ -19,7 +19,7 @@ struct emu_landing *emu_issue(struct emu_wave *w, enum emu_queue_kind kind, cons
     landing->op = op;
     landing->exec = exec;
     landing->dwords = 0;
-    landing->marked = false;
+    landing->marked = 0;
     landing->halves = emu_both(UINT32_MAX);
     for (int i = 0; i < 4; i++)
         landing->poison[i] = 0;
@@ -28,7 +28,7 @@ struct emu_landing *emu_issue(struct emu_wave *w, enum emu_queue_kind kind, cons
 
 void emu_remember(struct emu_landing *landing, const uint64_t *address)
 {
-    landing->marked = true;
+    landing->marked = landing->exec;
     memcpy(landing->address, address, sizeof landing->address);
 }
 

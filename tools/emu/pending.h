@@ -21,9 +21,9 @@ enum { EMU_QUEUE_DEPTH = 63 };
 struct emu_landing {
     const struct emu_op *op;
     uint32_t exec;
+    uint32_t marked; /* lanes whose bytes carry race marks: address is set */
     uint16_t reg;
     uint8_t dwords;     /* destination registers; 0 for stores */
-    bool marked;        /* its bytes carry race marks: address is set */
     uint64_t halves;    /* emu_both(~0), or the half that a d16 load writes */
     uint64_t poison[4]; /* of the loaded data itself: undefined LDS bytes */
     uint64_t address[EMU_LANES];
@@ -45,7 +45,7 @@ struct emu_pending {
 struct emu_landing *emu_issue(struct emu_wave *w, enum emu_queue_kind kind, const struct emu_op *op,
                               uint32_t exec);
 
-/* Keeps the addresses of an access with race marks, to mark it again past a barrier. */
+/* Keeps the lanes' addresses of an access with race marks, to mark it again past a barrier. */
 void emu_remember(struct emu_landing *landing, const uint64_t *address);
 
 /* Called when a load's entry is filled in: poisons its registers. */
