@@ -77,6 +77,12 @@ static struct machine *new_machine(const char *text)
     return m;
 }
 
+static void drop(struct machine *m)
+{
+    free(m->group.cell);
+    machine_free(m);
+}
+
 static bool active(const struct machine *m, unsigned lane)
 {
     return m->w.s[EMU_EXEC_LO] >> lane & 1;
@@ -185,7 +191,7 @@ static void global_load(const struct width *width)
     assert_int_equal(m->w.block[0].poison[DST] != 0, m->w.s[EMU_EXEC_LO] != 0);
     emu_wait_vm(&m->w, 0);
     check_landed(m);
-    machine_free(m);
+    drop(m);
 }
 
 static void global_store(const struct width *width)
@@ -204,7 +210,7 @@ static void global_store(const struct width *width)
     model_store(m, width, to);
     run(m);
     assert_memory_equal(device, before, BYTES);
-    machine_free(m);
+    drop(m);
 }
 
 static void lds_addresses(struct machine *m, int32_t offset, unsigned stride, unsigned bytes,
@@ -237,7 +243,7 @@ static void ds_load(const struct width *width)
     assert_int_equal(m->w.block[0].poison[DST] != 0, m->w.s[EMU_EXEC_LO] != 0);
     emu_wait_lgkm(&m->w, 0);
     check_landed(m);
-    machine_free(m);
+    drop(m);
 }
 
 static void ds_store(const struct width *width)
@@ -261,7 +267,7 @@ static void ds_store(const struct width *width)
     for (unsigned lane = 0; lane < EMU_LANES; lane++)
         for (unsigned b = 0; b < width->bytes; b++)
             assert_int_equal(lds_write[at[lane] + b] != 0, active(m, lane));
-    machine_free(m);
+    drop(m);
 }
 
 /* Two offsets, in units of the element or of 64 elements. */
@@ -303,7 +309,7 @@ static void ds_two(unsigned bytes, bool stride64, bool store)
     assert_memory_equal(lds, expected, BYTES);
     emu_wait_lgkm(&m->w, 0);
     check_landed(m);
-    machine_free(m);
+    drop(m);
 }
 
 static void scalar_load(unsigned words, bool buffer)
@@ -339,7 +345,7 @@ static void scalar_load(unsigned words, bool buffer)
     emu_wait_lgkm(&m->w, 0);
     for (unsigned k = 0; k < words; k++)
         assert_int_equal(m->w.spoison[16 + k], 0);
-    machine_free(m);
+    drop(m);
 }
 
 /* Buffers of records: index and offset from registers, ranges by record. */
@@ -373,7 +379,7 @@ static void structured_load(void)
     }
     run(m);
     check_load(m, &width, from);
-    machine_free(m);
+    drop(m);
 }
 
 static void vector_memory(void **state)

@@ -104,7 +104,8 @@ static unsigned thread_count(const struct emu_launch *launch)
 static int run_workers(struct emu_launch *launch, struct worker *workers, unsigned threads)
 {
     unsigned started = 1;
-    for (unsigned t = 0; t < threads; t++)
+    workers[0].launch = launch;
+    for (unsigned t = 1; t < threads; t++)
         workers[t].launch = launch;
     while (started < threads &&
            pthread_create(&workers[started].thread, NULL, work, &workers[started]) == 0)
