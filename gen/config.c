@@ -83,6 +83,9 @@ static enum ws_status read_config(struct ws_config *config, const char *path, co
     if (status != WS_OK)
         return status;
     config->text->source = block->source;
+    config->shapes = block->shapes;
+    config->shape_count = block->shape_count;
+    config->max_spills = block->max_spills;
     status = ws_block_expand(config, block, override_list, error);
     if (status == WS_OK)
         name_points(config, path);

@@ -26,6 +26,10 @@ struct ws_block {
     struct ws_span span;
     const struct ws_assignment *assignments; /* in file order */
     const struct ws_block *entries, *next;
+    /* Of a file's top block, as in struct ws_config. */
+    const char **shapes;
+    size_t shape_count;
+    int max_spills;
 };
 
 /* Reads the files of one config: the file itself and the presets it starts from. */
@@ -40,6 +44,12 @@ enum { WS_BASE_DEPTH_MAX = 8 };
 /* Reads the block of a file's text. */
 enum ws_status ws_block_read(struct ws_block *block, struct ws_loader *loader,
                              const struct ws_source *source, struct ws_error *error);
+
+/* The values of `shapes` and of `max_spills`. */
+enum ws_status ws_block_read_shapes(struct ws_block *block, struct ws_arena *arena,
+                                    const struct ws_yaml_node *node, struct ws_error *error);
+enum ws_status ws_block_read_max_spills(struct ws_block *block, const struct ws_yaml_node *node,
+                                        struct ws_error *error);
 
 /* Reads a file, or its text if that is not NULL, and gives its block. */
 enum ws_status ws_loader_add(const struct ws_block **block, struct ws_loader *loader,

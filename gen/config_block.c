@@ -5,10 +5,10 @@
 #include "gen/words.h"
 
 /* Keys of a block that are no settings. */
-static const char structure[] = "version features levers base entries";
+static const char structure[] = "version features levers base entries shapes max_spills";
 
 /* Keys of the format that no code reads yet. */
-static const char planned[] = "window shapes";
+static const char planned[] = "window";
 
 struct block_reader {
     struct ws_loader *loader;
@@ -280,7 +280,11 @@ static enum ws_status read_key(struct block_reader *reader, const struct ws_yaml
     if (strcmp(key, "entries") == 0)
         return read_entries(reader, node);
     if (!is_root)
-        return FAIL(reader, node->key->span, "`version` belongs at the top of the file, not here");
+        return FAIL(reader, node->key->span, "`%s` belongs at the top of the file, not here", key);
+    if (strcmp(key, "shapes") == 0)
+        return ws_block_read_shapes(reader->block, reader->loader->arena, node, reader->error);
+    if (strcmp(key, "max_spills") == 0)
+        return ws_block_read_max_spills(reader->block, node, reader->error);
     return read_version(reader, node);
 }
 

@@ -63,7 +63,7 @@ WS_API enum ws_status ws_fmha_fwd_grid(const struct ws_spec *spec,
  * what ws_spec_check says of it; head dims that are still open are no reason yet. */
 struct ws_config_point {
     struct ws_spec spec;
-    char name[128]; /* the file's name without ".yaml"; "NAME#3 v_mode=rows" where there are more */
+    char name[256]; /* the file's name without ".yaml"; "NAME#3 v_mode=rows" where there are more */
     int line,
         column; /* of its block; of an invalid point, of the first key that the reason names */
     char reason[WS_ERROR_MESSAGE_SIZE];
@@ -73,8 +73,14 @@ struct ws_config_point {
 struct ws_config {
     struct ws_config_point *points; /* in file order, sweeps expanded, the last key fastest */
     size_t count;
+    /* `shapes` of the file: sizes as --shape takes them, and paths of .csv files. */
+    const char *const *shapes;
+    size_t shape_count;
+    int max_spills; /* of the file: registers that a kernel may spill; 0 unless given */
     struct ws_config_text *text; /* what ws_config_point_error quotes */
 };
+
+enum { WS_SPILLS_ANY = 1000000 }; /* the largest max_spills */
 
 /* How the blocks of a config combine:
  * - Any value may be a list: a sweep, the product of all lists, the last key fastest. `options` is
@@ -84,6 +90,8 @@ struct ws_config {
  * - `base` names the preset that everything in the file stands on: what the file says, anywhere,
  *   replaces what the preset says. A preset with several points, or a list of presets, gives as
  * many.
+ * - `shapes` and `max_spills` stand at the top of the file and hold for all its points; those of a
+ *   preset are not inherited.
  * - A value outside its key's list is an error of the file; values that do not fit each other make
  *   an invalid point, kept with its reason. Anchors, aliases and tags are refused. */
 

@@ -13,6 +13,10 @@
 enum ws_status ws_worker_run(const struct ws_codegen_options *options, const struct ws_job *job,
                              struct ws_job_result *result, struct ws_error *error);
 
+/* The line of a dead process's log (a file) that says most about its end: the last that tells of an
+ * error, else the last. "" if there is none. */
+void ws_worker_last_words(int log, char *words, size_t size);
+
 /* Finds the worker program. WS_ERROR_ENVIRONMENT lists what was tried. */
 enum { WS_WORKER_PATH_SIZE = 1024 };
 enum ws_status ws_worker_find(const char *asked, char path[WS_WORKER_PATH_SIZE],

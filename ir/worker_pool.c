@@ -207,8 +207,7 @@ static bool is_telling(const char *line)
     return false;
 }
 
-/* The line of a dead worker's output that says most: the last telling one, else the last. */
-static void last_words(int log, char *words, size_t size)
+void ws_worker_last_words(int log, char *words, size_t size)
 {
     char text[LOG_TAIL + 1];
     struct stat info;
@@ -235,7 +234,7 @@ static enum ws_status bury(struct worker *worker, enum ws_wire state, double sec
                            struct ws_error *error)
 {
     char words[WS_ERROR_MESSAGE_SIZE / 2];
-    last_words(worker->log, words, sizeof words);
+    ws_worker_last_words(worker->log, words, sizeof words);
     const char *separator = words[0] ? ": " : "";
     if (state == WS_WIRE_CLOSED) { /* it is ending by itself; its own status tells more than ours */
         siginfo_t info;

@@ -129,7 +129,7 @@ expect 3 'libwavesmith_emu|no_such_library' env WS_EMU_LIBRARY=/no_such_library.
     "$wavesmith" verify good.yaml --device emu
 
 # Help and lists work
-for command in targets levers emit compile inspect verify bench run; do
+for command in targets levers emit compile inspect verify sweep bench run; do
     "$wavesmith" $command --help >stdout.txt || fail "$command --help"
     grep -q -- --help stdout.txt || fail "$command --help says nothing"
 done

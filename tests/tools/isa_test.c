@@ -72,6 +72,51 @@ static void loads_have_distances(void **state)
     ws_isa_free(&isa);
 }
 
+static void loads_wait_for_later_rounds(void **state)
+{
+    static const struct {
+        const char *kernel;
+        double distance;
+    } cases[] = {
+        /* The rest of the round, and the next one's three instructions up to the wait. */
+        {"carried", 9 + 32 + 2 + 32},
+        /* A whole round more. */
+        {"carried_far", 9 + 32 + 2 + 32 + 42},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        struct ws_isa isa;
+        read_kernel(&isa, *state, cases[i].kernel);
+        const struct ws_isa_loop *loop = &isa.loops[0];
+        assert_int_equal(loop->hot.total, 11);
+        assert_true(loop->cycles == 10 + 32);
+        assert_true(fabs(loop->a_serial - 32.0 / 42) < 1e-12);
+        assert_int_equal(loop->moves, 2);
+        assert_int_equal(loop->waits_to_zero, 1);
+        assert_int_equal(loop->global.loads, 1);
+        assert_true(loop->global.median == cases[i].distance);
+        assert_true(loop->global.p10 == cases[i].distance);
+        assert_int_equal(loop->lds.loads, 1);
+        assert_true(loop->lds.median == 32 + 5);
+        ws_isa_free(&isa);
+    }
+}
+
+static void distances_have_a_spread(void **state)
+{
+    struct ws_isa isa;
+    read_kernel(&isa, *state, "spread");
+    const struct ws_isa_loop *loop = &isa.loops[0];
+    /* 4, 5, 6 and 7: the store counts as an operation in flight, but is no load. */
+    assert_int_equal(loop->lds.loads, 4);
+    assert_true(loop->lds.p10 == 4);
+    assert_true(loop->lds.median == 6);
+    assert_int_equal(loop->waits_to_zero, 0);
+    assert_int_equal(loop->global.loads, 0);
+    assert_int_equal(loop->moves, 0);
+    assert_true(loop->a_serial == 0);
+    ws_isa_free(&isa);
+}
+
 static void the_loop_with_most_products_is_first(void **state)
 {
     struct ws_isa isa;
@@ -125,6 +170,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cold_blocks_are_apart),
         cmocka_unit_test(loads_have_distances),
+        cmocka_unit_test(loads_wait_for_later_rounds),
+        cmocka_unit_test(distances_have_a_spread),
         cmocka_unit_test(the_loop_with_most_products_is_first),
         cmocka_unit_test(a_kernel_without_loops),
         cmocka_unit_test(bad_code_is_refused),

@@ -76,6 +76,51 @@
 	s_branch .Louter
 	kernel_end nested
 
+// Loads that a later round waits for: the first wait for global loads leaves one of them in flight,
+// the second two. Two of the four moves and pairs do nothing but copy vector registers.
+	.macro carried name level
+	kernel \name
+	s_mov_b32 s0, 4
+.L\name\()_head:
+	global_load_b128 v[0:3], v[20:21], off
+	ds_load_b128 v[4:7], v22
+	v_wmma_f32_16x16x16_f16 v[24:31], v[8:15], v[8:15], v[24:31]
+	s_waitcnt vmcnt(\level)
+	v_mov_b32 v8, v0
+	v_mov_b32 v9, 0
+	v_dual_mov_b32 v10, v1 :: v_dual_mov_b32 v13, v2
+	v_dual_mov_b32 v10, v1 :: v_dual_add_f32 v13, v2, v2
+	s_waitcnt lgkmcnt(0)
+	s_sub_u32 s0, s0, 1
+	s_cbranch_scc0 .L\name\()_head
+	s_endpgm
+	kernel_end \name
+	.endm
+	carried carried 1
+	carried carried_far 2
+
+// Four loads and a store, waited for one after the other; the store is in flight at the end.
+	kernel spread
+	s_mov_b32 s0, 4
+.Lspread_head:
+	ds_load_b32 v0, v20
+	ds_load_b32 v1, v20 offset:4
+	ds_load_b32 v2, v20 offset:8
+	ds_load_b32 v3, v20 offset:12
+	ds_store_b32 v21, v4
+	s_waitcnt lgkmcnt(4)
+	v_add_f32 v5, v5, v0
+	s_waitcnt lgkmcnt(3)
+	v_add_f32 v5, v5, v1
+	s_waitcnt lgkmcnt(2)
+	v_add_f32 v5, v5, v2
+	s_waitcnt lgkmcnt(1)
+	v_add_f32 v5, v5, v3
+	s_sub_u32 s0, s0, 1
+	s_cbranch_scc0 .Lspread_head
+	s_endpgm
+	kernel_end spread
+
 	kernel straight
 	v_mov_b32 v0, 0
 	s_endpgm
@@ -111,6 +156,36 @@ amdhsa.kernels:
     .kernarg_segment_size: 0
     .kernarg_segment_align: 8
     .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .wavefront_size: 32
+    .max_flat_workgroup_size: 32
+    .sgpr_count: 8
+    .vgpr_count: 32
+  - .name: carried
+    .symbol: carried.kd
+    .kernarg_segment_size: 0
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 4096
+    .private_segment_fixed_size: 0
+    .wavefront_size: 32
+    .max_flat_workgroup_size: 32
+    .sgpr_count: 8
+    .vgpr_count: 32
+  - .name: carried_far
+    .symbol: carried_far.kd
+    .kernarg_segment_size: 0
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 4096
+    .private_segment_fixed_size: 0
+    .wavefront_size: 32
+    .max_flat_workgroup_size: 32
+    .sgpr_count: 8
+    .vgpr_count: 32
+  - .name: spread
+    .symbol: spread.kd
+    .kernarg_segment_size: 0
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 4096
     .private_segment_fixed_size: 0
     .wavefront_size: 32
     .max_flat_workgroup_size: 32

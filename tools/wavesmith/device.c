@@ -10,8 +10,8 @@
 #define WS_LIBRARY_FOLDER "lib" /* installed libraries, from the prefix */
 #endif
 
-/* The emulator beside this program: ../lib of the build tree or of the installation. */
-static enum ws_status find_emulator(char path[PATH_MAX], struct ws_error *error)
+/* Beside this program: ../lib of the build tree or of the installation. */
+enum ws_status ws_tool_find_emulator(char path[PATH_MAX], struct ws_error *error)
 {
     static const char *const folders[] = {"lib", WS_LIBRARY_FOLDER};
     const char *chosen = getenv("WS_EMU_LIBRARY");
@@ -66,7 +66,7 @@ static enum ws_status find_functions(struct ws_tool_device *device, struct ws_er
 static enum ws_status open_emulator(struct ws_tool_device *device, struct ws_error *error)
 {
     char path[PATH_MAX];
-    enum ws_status status = find_emulator(path, error);
+    enum ws_status status = ws_tool_find_emulator(path, error);
     if (status == WS_OK)
         status = ws_driver_open(&device->driver, path, error);
     return status;

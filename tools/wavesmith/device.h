@@ -2,6 +2,7 @@
 #ifndef WS_TOOL_DEVICE_H
 #define WS_TOOL_DEVICE_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include "runtime/wavesmith_rt.h"
@@ -23,6 +24,9 @@ struct ws_tool_device {
     bool is_emulator;
     struct ws_emulator emulator; /* of use if is_emulator */
 };
+
+/* The emulator's library: WS_EMU_LIBRARY, else the one beside this program. */
+enum ws_status ws_tool_find_emulator(char path[PATH_MAX], struct ws_error *error);
 
 /* Opens a driver by the text of --device: "hip", "emu", or NULL for the GPU if there is one that is
  * an `arch`, else the emulator, with a note on stderr. Zero the struct first; close it in either

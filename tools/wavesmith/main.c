@@ -18,15 +18,20 @@ static const struct ws_command commands[] = {
     {"compile", "CONFIG", "generate and compile a kernel to a code object",
      "The config must come down to one point; --point chooses it. Without -o the file is named\n"
      "after the kernel's symbol.\n",
-     TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(output) | WS_TAKES(json), ws_command_compile},
+     TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(max_spills) | WS_TAKES(output) | WS_TAKES(json),
+     ws_command_compile},
     {"inspect", "CONFIG|HSACO", "count registers and instructions of a kernel",
      "Main loop = the innermost loop with the most matrix products. A loop's instructions are "
      "those\n"
      "of its hot path: the shortest way through it that executes matrix products, with the "
      "branches\n"
      "that skip work only when no lane is active (execz) not taken. Blocks beside that path, such\n"
-     "as a lazy rescale, are counted apart as cold.\n",
-     TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(head_dim) | WS_TAKES(json), ws_command_inspect},
+     "as a lazy rescale, are counted apart as cold. Cycles: one an instruction on gfx11, and 32 "
+     "for\n"
+     "a 16x16x16 matrix product.\n",
+     TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(head_dim) | WS_TAKES(kernel) | WS_TAKES(compare) |
+         WS_TAKES(json),
+     ws_command_inspect},
     {"verify", "CONFIG", "compile, run and check kernels against a reference",
      "Every problem runs twice: with N(0,1) inputs, and with the keys at every boundary dominant.\n"
      "Exit code 1 if a check failed or nothing was checked.\n",
@@ -34,6 +39,20 @@ static const struct ws_command commands[] = {
          WS_TAKES(far) | WS_TAKES(score_scale) | WS_TAKES(sample) | WS_TAKES(no_strict) |
          WS_TAKES(device) | WS_TAKES(backend) | WS_TAKES(jobs) | WS_TAKES(json),
      ws_command_verify},
+    {"sweep", "CONFIG", "compile every point of a config, measure and verify it",
+     "Points are compiled by --jobs processes, each verified (with --verify) before it is listed, "
+     "at\n"
+     "the config's shapes, at --shape, or at a small default. Results are in the order of the\n"
+     "config and the same for any number of jobs. A sweep that was killed goes on where it "
+     "stopped\n"
+     "when it is run again: its state is kept until it is complete. Score: cycles a score tile of\n"
+     "the main loop if nothing overlaps, the lower the better.\n"
+     "Exit code 1 if a point failed or there was none.\n",
+     TAKES_CONFIG | WS_TAKES(verify) | WS_TAKES(seed) | WS_TAKES(sample) | WS_TAKES(no_strict) |
+         WS_TAKES(device) | WS_TAKES(backend) | WS_TAKES(jobs) | WS_TAKES(max_spills) |
+         WS_TAKES(timeout) | WS_TAKES(times) | WS_TAKES(state) | WS_TAKES(format) | WS_TAKES(json) |
+         WS_TAKES(output),
+     ws_command_sweep},
     {"bench", "CONFIG", "time the compiler's stages and the emulator",
      "Best of 5, CPU time of one core. Timings never change the exit code.\n",
      TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(json), ws_command_bench},

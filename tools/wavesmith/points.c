@@ -141,6 +141,12 @@ enum ws_status ws_points_only(const struct ws_points *points, const struct ws_co
     return WS_OK;
 }
 
+uint64_t ws_points_max_spills(const struct ws_points *points, const struct ws_arguments *arguments)
+{
+    return arguments->given[WS_OPTION_max_spills] ? arguments->max_spills
+                                                  : (uint64_t)points->config.max_spills;
+}
+
 enum ws_status ws_codegen_from(struct ws_codegen_options *options, const char *backend,
                                const struct ws_spec *spec, const char *list[WS_OPTIONS_MAX + 1],
                                struct ws_error *error)

@@ -39,7 +39,7 @@ static json_t *findings_json(const struct ws_trial *trial)
     return list;
 }
 
-static json_t *result_json(const struct ws_result *result)
+json_t *ws_result_json(const struct ws_result *result)
 {
     const struct ws_trial *trial = result->trial;
     const struct ws_verdict *verdict = &trial->verdict;
@@ -96,7 +96,7 @@ void ws_results_add(struct ws_results *results, const struct ws_result *result)
 {
     results->count[result->status]++;
     if (results->list)
-        json_array_append_new(results->list, result_json(result));
+        json_array_append_new(results->list, ws_result_json(result));
     else
         print_result(result);
     fflush(stdout);

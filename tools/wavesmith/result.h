@@ -25,6 +25,8 @@ struct ws_results {
     unsigned count[3]; /* by status */
 };
 
+json_t *ws_result_json(const struct ws_result *result);
+
 void ws_results_begin(struct ws_results *results, bool as_json);
 void ws_results_add(struct ws_results *results, const struct ws_result *result);
 

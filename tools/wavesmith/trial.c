@@ -12,6 +12,22 @@
 static const int64_t cheap_scores = 1 << 22;
 enum { RANDOM_WORKGROUPS = 8, GUARD_BYTES = 4096 };
 
+enum ws_status ws_trial_set_sample(struct ws_trial_options *options, const char *text,
+                                   struct ws_error *error)
+{
+    if (!text)
+        return WS_OK;
+    char *end = NULL;
+    options->sample_given = true;
+    options->sample_all = strcmp(text, "all") == 0;
+    if (options->sample_all)
+        return WS_OK;
+    options->sample = strtoull(text, &end, 10);
+    if (end != text && *end == '\0' && *text != '-')
+        return WS_OK;
+    return ws_fail(error, WS_ERROR_ARGUMENT, "--sample is a whole number or all, not '%s'", text);
+}
+
 double ws_wall_seconds(void)
 {
     struct timespec now;

@@ -14,6 +14,10 @@ struct ws_trial_options {
     uint64_t sample; /* random workgroups, if given and not all; else it depends on the cost */
 };
 
+/* --sample: a whole number or "all"; NULL leaves the choice to the cost. */
+enum ws_status ws_trial_set_sample(struct ws_trial_options *options, const char *text,
+                                   struct ws_error *error);
+
 /* A code object on a device. */
 struct ws_loaded {
     struct ws_tool_device *device;

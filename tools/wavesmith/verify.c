@@ -1,5 +1,4 @@
 /* wavesmith verify: the points of a config against the reference. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 
 #include "tools/wavesmith/command.h"
 #include "tools/wavesmith/points.h"
+#include "tools/wavesmith/reproduce.h"
 #include "tools/wavesmith/result.h"
 #include "tools/wavesmith/trial.h"
 
@@ -28,22 +28,6 @@ struct verification {
     struct built *built;
     size_t built_count;
 };
-
-static enum ws_status parse_sample(struct ws_trial_options *options, const char *text,
-                                   struct ws_error *error)
-{
-    if (!text)
-        return WS_OK;
-    char *end = NULL;
-    options->sample_given = true;
-    options->sample_all = strcmp(text, "all") == 0;
-    if (options->sample_all)
-        return WS_OK;
-    options->sample = strtoull(text, &end, 10);
-    if (end != text && *end == '\0' && *text != '-')
-        return WS_OK;
-    return ws_fail(error, WS_ERROR_ARGUMENT, "--sample is a whole number or all, not '%s'", text);
-}
 
 static enum ws_status parse_layout(enum ws_layout *layout, const char *text, struct ws_error *error)
 {
@@ -86,7 +70,7 @@ static enum ws_status prepare(struct verification *v, struct ws_error *error)
     v->seed = arguments->given[WS_OPTION_seed] ? arguments->seed : ws_fresh_seed();
     v->options.strict = !arguments->no_strict;
     v->options.jobs = (unsigned)arguments->jobs;
-    enum ws_status status = parse_sample(&v->options, arguments->sample, error);
+    enum ws_status status = ws_trial_set_sample(&v->options, arguments->sample, error);
     if (status == WS_OK)
         status = parse_layout(&v->layout, arguments->layout, error);
     if (status == WS_OK && arguments->score_scale <= 0)
@@ -158,70 +142,18 @@ static enum ws_status find_built(struct verification *v, const struct ws_spec *s
     return WS_OK;
 }
 
-enum { COMMAND_SIZE = 4096 };
-
-static void append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void append(char *text, const char *format, ...)
-{
-    size_t used = strlen(text);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + used, COMMAND_SIZE - used, format, arguments);
-    va_end(arguments);
-}
-
-static void append_word(char *text, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./=,:+@%";
-    append(text, word[strspn(word, plain)] == '\0' && *word ? " %s" : " '%s'", word);
-}
-
-/* The command line that runs this one problem again. */
-static void reproduction(char text[COMMAND_SIZE], const struct verification *v, size_t point,
-                         const struct ws_problem *problem)
-{
-    const struct ws_arguments *arguments = v->arguments;
-    char problem_text[WS_PROBLEM_TEXT_SIZE];
-    ws_problem_text(problem, problem_text);
-    snprintf(text, COMMAND_SIZE, "wavesmith verify");
-    append_word(text, arguments->operand);
-    if (v->points.config.count > 1)
-        append(text, " --point %zu", point + 1);
-    if (arguments->arch)
-        append(text, " --arch %s", arguments->arch);
-    for (size_t i = 0; i < arguments->set.count; ++i) {
-        append(text, " --set");
-        append_word(text, arguments->set.items[i]);
-    }
-    if (arguments->causal || v->draws_mask)
-        append(text, " --causal %s",
-               problem->mask == WS_MASK_NONE         ? "none"
-               : problem->align == WS_ALIGN_TOP_LEFT ? "top_left"
-                                                     : "bottom_right");
-    append(text, " %s", problem_text);
-    if (arguments->sample)
-        append(text, " --sample %s", arguments->sample);
-    if (arguments->device)
-        append(text, " --device %s", arguments->device);
-    if (arguments->backend)
-        append(text, " --backend %s", arguments->backend);
-    if (arguments->no_strict)
-        append(text, " --no-strict");
-}
-
 /* Checks one problem on one point. What the spec or the problem rules out is a skip, unless it is
  * all that was asked for. */
 static enum ws_status check_problem(struct verification *v, size_t index,
                                     const struct ws_spec *spec, const struct ws_problem *problem,
                                     struct ws_error *error)
 {
-    char command[COMMAND_SIZE];
+    char command[WS_COMMAND_SIZE];
     const struct ws_config_point *point = &v->points.config.points[index];
     const struct ws_loaded *loaded = NULL;
     struct ws_trial trial = {0};
     struct ws_error reason = {0};
-    reproduction(command, v, index, problem);
+    ws_reproduction(command, v->arguments, &v->points, index, problem, v->draws_mask);
     enum ws_status status = find_built(v, spec, &loaded, &reason);
     if (status == WS_OK)
         status = ws_trial_run(&trial, loaded, spec, problem, &v->options, &reason);

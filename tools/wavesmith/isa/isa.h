@@ -69,7 +69,7 @@ struct ws_isa_counts {
     unsigned by_class[WS_ISA_CLASS_COUNT];
 };
 
-/* Issue cycles between a load and the first wait that covers it. */
+/* Issue cycles between a load and the first wait that covers it, in this or a later round. */
 struct ws_isa_distance {
     int loads; /* that a wait was found for; with 0 the others mean nothing */
     double median, p10;
@@ -82,9 +82,11 @@ struct ws_isa_loop {
     unsigned blocks;
     struct ws_isa_counts hot, cold;
     double mma_flops; /* of the hot path */
+    double cycles;    /* of the hot path, nothing overlapped; 0 if unknown */
     double a_serial;  /* matrix cycles / all cycles, nothing overlapped; 0 if unknown */
     struct ws_isa_distance lds, global;
     unsigned waits_to_zero;
+    unsigned moves; /* instructions that do nothing but copy vector registers */
 };
 
 struct ws_isa {

@@ -64,15 +64,18 @@ static int wait_level(const struct ws_instruction *instruction, enum counter cou
     return at ? (int)strtol(at + strlen(name), NULL, 10) : -1;
 }
 
+/* How many rounds a load may be ahead of its wait. */
+enum { ROUNDS_MAX = 8 };
+
 /* Issue cycles from the load at path[start] to the first wait that covers it, going on with the
- * next iteration at the end; -1 if none does within one round. */
+ * next iteration at the end; -1 if none does. */
 static double distance_from(const struct ws_instruction *const *path, size_t count, size_t start,
                             const char *arch)
 {
     enum counter counter = counter_of(path[start]);
     double cycles = 0;
     int later = 0;
-    for (size_t i = 1; i < count; ++i) {
+    for (size_t i = 1; i < ROUNDS_MAX * count; ++i) {
         const struct ws_instruction *instruction = path[(start + i) % count];
         int level = wait_level(instruction, counter);
         if (level >= 0 && level <= later)
@@ -114,6 +117,23 @@ static enum ws_status measure_distances(struct ws_isa_distance *distance,
     return WS_OK;
 }
 
+/* Whether an instruction only copies vector registers: a move that reads one, or two at once. */
+static bool is_move(const struct ws_instruction *instruction)
+{
+    static const char single[] = "v_mov_b32";
+    static const char dual[] = "v_dual_mov_b32";
+    const char *text = instruction->text;
+    if (instruction->class == WS_ISA_ACCVGPR)
+        return true;
+    if (instruction->class == WS_ISA_VOPD) {
+        const char *second = strstr(text, ":: ");
+        return strncmp(text, dual, strlen(dual)) == 0 && second &&
+               strncmp(second + 3, dual, strlen(dual)) == 0;
+    }
+    const char *source = strstr(text, ", ");
+    return strncmp(text, single, strlen(single)) == 0 && source && source[2] == 'v';
+}
+
 enum ws_status ws_isa_measure(struct ws_isa_loop *loop, const struct ws_instruction *const *path,
                               size_t count, const char *arch, struct ws_error *error)
 {
@@ -124,9 +144,11 @@ enum ws_status ws_isa_measure(struct ws_isa_loop *loop, const struct ws_instruct
         loop->mma_flops += mma_flops(path[i]);
         all += cycles;
         matrix += path[i]->class == WS_ISA_MMA ? cycles : 0;
+        loop->moves += is_move(path[i]);
         loop->waits_to_zero +=
             wait_level(path[i], COUNTER_VM) == 0 || wait_level(path[i], COUNTER_LGKM) == 0;
     }
+    loop->cycles = all;
     loop->a_serial = all > 0 ? matrix / all : 0;
     enum ws_status status = measure_distances(&loop->lds, path, count, WS_ISA_LDS, arch, error);
     if (status == WS_OK)

@@ -1,0 +1,58 @@
+/* The figures of a compiled kernel: what its notes declare and what its main loop counts to. */
+#ifndef WS_TOOL_FIGURES_H
+#define WS_TOOL_FIGURES_H
+
+#include <jansson.h>
+
+#include "runtime/abi/object.h"
+#include "tools/wavesmith/isa/isa.h"
+
+/* The head dims of the attention that a kernel computes; 0: unknown. */
+struct ws_head_dims {
+    int qk, v;
+};
+
+/* "128" or, with 'x' as the separator, "192x128"; an underscore may follow. */
+bool ws_head_dims_parse(struct ws_head_dims *dims, const char *text, char separator);
+
+struct ws_figures {
+    const struct ws_object_kernel *kernel;
+    const char *arch;
+    struct ws_head_dims dims;
+    struct ws_isa isa;
+    int waves_per_simd; /* 0: unknown target */
+};
+
+/* Reads a kernel of an object, which must outlive the figures, as must the object's image only
+ * during the call. Head dims that are not given are taken from a generated kernel's symbol. Free it
+ * with ws_figures_free in either case. */
+enum ws_status ws_figures_read(struct ws_figures *figures, const void *image,
+                               const struct ws_object *object,
+                               const struct ws_object_kernel *kernel, struct ws_head_dims dims,
+                               struct ws_error *error);
+void ws_figures_free(struct ws_figures *figures);
+
+/* The main loop: the innermost one with the most matrix products, NULL if none has any. */
+const struct ws_isa_loop *ws_figures_main_loop(const struct ws_figures *figures);
+
+/* 16 x 16 score tiles of one round of a loop; 0 if the head dims are unknown. */
+double ws_figures_tiles(const struct ws_figures *figures, const struct ws_isa_loop *loop);
+
+/* Cycles a score tile of the main loop if nothing overlaps: matrix products at their rate, every
+ * other instruction at its issue cost. 0 if unknown. The lower, the better. */
+double ws_figures_score(const struct ws_figures *figures);
+
+json_t *ws_figures_json(const struct ws_figures *figures);
+void ws_figures_print(const struct ws_figures *figures);
+
+/* Two kernels side by side, a line each figure, with the change from the first to the second. */
+void ws_figures_compare(const struct ws_figures *a, const struct ws_figures *b);
+
+/* Registers spilled, vector and scalar. */
+unsigned ws_figures_spills(const struct ws_object_kernel *kernel);
+
+/* Holds a kernel against the most spills allowed; WS_ERROR_COMPILE says how many there are. */
+enum ws_status ws_spills_check(const struct ws_object_kernel *kernel, uint64_t allowed,
+                               struct ws_error *error);
+
+#endif

@@ -1,0 +1,48 @@
+#include "tools/wavesmith/reproduce.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "gen/words.h"
+
+static void append_word(char *text, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./=,:+@%";
+    bool is_plain = word[strspn(word, plain)] == '\0' && *word;
+    ws_append(text, WS_COMMAND_SIZE, is_plain ? " %s" : " '%s'", word);
+}
+
+static void append_option(char *text, const char *option, const char *value)
+{
+    if (value)
+        ws_append(text, WS_COMMAND_SIZE, " %s %s", option, value);
+}
+
+void ws_reproduction(char text[WS_COMMAND_SIZE], const struct ws_arguments *arguments,
+                     const struct ws_points *points, size_t point, const struct ws_problem *problem,
+                     bool says_mask)
+{
+    char problem_text[WS_PROBLEM_TEXT_SIZE];
+    ws_problem_text(problem, problem_text);
+    snprintf(text, WS_COMMAND_SIZE, "wavesmith verify");
+    append_word(text, arguments->operand);
+    if (points->config.count > 1)
+        ws_append(text, WS_COMMAND_SIZE, " --point %zu", point + 1);
+    append_option(text, "--arch", arguments->arch);
+    for (size_t i = 0; i < arguments->set.count; ++i) {
+        ws_append(text, WS_COMMAND_SIZE, " --set");
+        append_word(text, arguments->set.items[i]);
+    }
+    if (arguments->causal || says_mask)
+        append_option(text, "--causal",
+                      problem->mask == WS_MASK_NONE         ? "none"
+                      : problem->align == WS_ALIGN_TOP_LEFT ? "top_left"
+                                                            : "bottom_right");
+    ws_append(text, WS_COMMAND_SIZE, " %s", problem_text);
+    append_option(text, "--sample", arguments->sample);
+    append_option(text, "--device", arguments->device);
+    append_option(text, "--backend", arguments->backend);
+    if (arguments->no_strict)
+        ws_append(text, WS_COMMAND_SIZE, " --no-strict");
+}

@@ -1,0 +1,220 @@
+/* What a worker of a sweep does. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "tools/wavesmith/figures.h"
+#include "tools/wavesmith/result.h"
+#include "tools/wavesmith/sweep.h"
+
+struct worker {
+    const struct ws_sweep *sweep;
+    int socket;
+    struct ws_worker_pool *pool; /* for points with backend options */
+    struct ws_tool_device device;
+    /* The latest point that was built; the tasks of one follow each other. */
+    char spec_id[WS_ID_SIZE];
+    enum ws_status status;
+    struct ws_error error; /* why it could not be built */
+    struct ws_compiled compiled;
+    json_t *figures; /* NULL if it was not measured */
+    struct ws_loaded loaded;
+};
+
+static void forget_built(struct worker *worker)
+{
+    ws_trial_unload(&worker->loaded);
+    ws_compiled_free(&worker->compiled);
+    json_decref(worker->figures);
+    worker->figures = NULL;
+    worker->spec_id[0] = '\0';
+    worker->error = (struct ws_error){0};
+}
+
+/* Registers, main loop, spills. */
+static enum ws_status measure(struct worker *worker, const struct ws_spec *spec,
+                              struct ws_error *error)
+{
+    const struct ws_code *code = &worker->compiled.code;
+    struct ws_object object = {0};
+    struct ws_figures figures = {0};
+    const struct ws_object_kernel *kernel = NULL;
+    struct ws_head_dims dims = {spec->head_dim_qk, spec->head_dim_v};
+    enum ws_status status = ws_object_read(&object, code->bytes, code->size, error);
+    if (status == WS_OK)
+        status = ws_object_choose(&object, worker->compiled.shape.symbol, &kernel, error);
+    if (status == WS_OK)
+        status = ws_figures_read(&figures, code->bytes, &object, kernel, dims, error);
+    if (status == WS_OK) {
+        worker->figures = ws_figures_json(&figures);
+        status = ws_spills_check(kernel, worker->sweep->max_spills, error);
+    }
+    ws_figures_free(&figures);
+    ws_object_free(&object);
+    return status;
+}
+
+static enum ws_status load(struct worker *worker, const struct ws_spec *spec,
+                           struct ws_error *error)
+{
+    const struct ws_arguments *arguments = worker->sweep->arguments;
+    const struct ws_code *code = &worker->compiled.code;
+    enum ws_status status = WS_OK;
+    if (!worker->device.driver)
+        status = ws_tool_device_open(&worker->device, arguments->device, spec->arch, error);
+    if (status == WS_OK)
+        status = ws_tool_device_target(&worker->device, spec->arch, error);
+    if (status == WS_OK)
+        status = ws_trial_load(&worker->loaded, &worker->device, code->bytes, code->size,
+                               &worker->compiled.shape, error);
+    return status;
+}
+
+static enum ws_status build(struct worker *worker, const struct ws_spec *spec)
+{
+    char id[WS_ID_SIZE];
+    const char *list[WS_OPTIONS_MAX + 1];
+    struct ws_codegen_options options;
+    struct ws_error *error = &worker->error;
+    ws_spec_id(spec, id);
+    if (strcmp(id, worker->spec_id) == 0)
+        return worker->status;
+    forget_built(worker);
+    memcpy(worker->spec_id, id, sizeof id);
+    worker->status =
+        ws_codegen_from(&options, worker->sweep->arguments->backend, spec, list, error);
+    options.pool = worker->pool;
+    if (worker->status == WS_OK)
+        worker->status = ws_compile(spec, &options, &worker->compiled, error);
+    if (worker->status == WS_OK)
+        worker->status = measure(worker, spec, error);
+    if (worker->status == WS_OK && worker->sweep->verify)
+        worker->status = load(worker, spec, error);
+    return worker->status;
+}
+
+/* The figures that describe the kernel, beside what verify says of the problem. */
+static void add_kernel(json_t *record, const struct worker *worker)
+{
+    const struct ws_compiled *compiled = &worker->compiled;
+    const struct ws_codegen_stages *stages = &compiled->code.stages;
+    if (!worker->figures)
+        return;
+    json_object_set_new(record, "spec_id", json_string(compiled->spec_id));
+    json_object_set_new(record, "build_id", json_string(compiled->build_id));
+    json_object_set_new(record, "backend", json_string(compiled->code.backend));
+    json_object_set_new(record, "backend_version", json_string(compiled->code.backend_version));
+    json_object_set(record, "score", json_object_get(worker->figures, "score"));
+    json_object_set(record, "kernel", worker->figures);
+    if (worker->sweep->arguments->times)
+        json_object_set_new(record, "stages_ms",
+                            json_pack("{s:f, s:f, s:f, s:f}", "emit", compiled->emit_ms, "optimize",
+                                      stages->optimize_ms, "codegen", stages->codegen_ms, "link",
+                                      stages->link_ms));
+}
+
+/* What verify says of a trial, less what the task alone does not decide. */
+static json_t *trial_record(const struct ws_result *result, bool with_times)
+{
+    json_t *record = ws_result_json(result);
+    json_object_del(record, "name");
+    json_object_del(record, "reproduce");
+    if (!with_times)
+        json_object_del(record, "seconds");
+    return record;
+}
+
+static json_t *plain_record(enum ws_status status, const struct ws_error *error)
+{
+    bool ruled_out = status == WS_ERROR_SPEC || status == WS_ERROR_ARGUMENT;
+    return json_pack("{s:s, s:s}", "status",
+                     status == WS_OK ? "pass"
+                     : ruled_out     ? "skip"
+                                     : "fail",
+                     "reason", status == WS_OK ? "" : error->message);
+}
+
+/* Runs the problem; *status is of the trial, a wrong result is WS_OK. NULL if there was none. */
+static json_t *run_trial(struct worker *worker, const struct ws_sweep_task *task,
+                         enum ws_status *status, struct ws_error *error)
+{
+    const struct ws_sweep *sweep = worker->sweep;
+    const struct ws_spec *spec = &sweep->points.config.points[task->point].spec;
+    struct ws_trial trial = {0};
+    json_t *record = NULL;
+    *status = ws_trial_run(&trial, &worker->loaded, spec, &task->problem, &sweep->trial, error);
+    if (*status == WS_OK) {
+        const struct ws_result result = {
+            .status = trial.verdict.pass ? WS_RESULT_PASS : WS_RESULT_FAIL,
+            .reason = trial.verdict.reason,
+            .name = "",
+            .spec = spec,
+            .problem = &task->problem,
+            .device = worker->device.is_emulator ? "emu" : "hip",
+            .reproduce = "",
+            .trial = &trial,
+        };
+        record = trial_record(&result, sweep->arguments->times);
+    }
+    ws_trial_free(&trial);
+    return record;
+}
+
+/* WS_OK, also if the point failed; WS_ERROR_ENVIRONMENT for what every task would meet. */
+static enum ws_status serve(struct worker *worker, const struct ws_sweep_task *task,
+                            json_t **record, struct ws_error *error)
+{
+    const struct ws_sweep *sweep = worker->sweep;
+    enum ws_status status = build(worker, &sweep->points.config.points[task->point].spec);
+    *error = worker->error;
+    if (status == WS_OK && sweep->verify)
+        *record = run_trial(worker, task, &status, error);
+    if (status == WS_ERROR_ENVIRONMENT)
+        return status;
+    bool verified = *record != NULL;
+    if (!verified)
+        *record = plain_record(status, error);
+    json_object_set_new(*record, "verified", json_boolean(verified));
+    add_kernel(*record, worker);
+    return WS_OK;
+}
+
+/* One message: what it is, then the text of a record or a struct ws_error. */
+static bool answer(int socket, enum ws_sweep_answer kind, const void *bytes, size_t size)
+{
+    char *message = malloc(size + 1);
+    if (!message)
+        return false;
+    message[0] = (char)kind;
+    memcpy(message + 1, bytes, size);
+    ssize_t sent = send(socket, message, size + 1, MSG_NOSIGNAL);
+    free(message);
+    return sent == (ssize_t)size + 1;
+}
+
+static bool serve_next(struct worker *worker)
+{
+    uint32_t index;
+    if (recv(worker->socket, &index, sizeof index, 0) != (ssize_t)sizeof index)
+        return false;
+    struct ws_error error = {0};
+    json_t *record = NULL;
+    if (serve(worker, &worker->sweep->tasks[index], &record, &error) != WS_OK)
+        return answer(worker->socket, WS_SWEEP_ERROR, &error, sizeof error);
+    char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    bool sent = text && answer(worker->socket, WS_SWEEP_RECORD, text, strlen(text));
+    free(text);
+    json_decref(record);
+    return sent;
+}
+
+void ws_sweep_work(const struct ws_sweep *sweep, int socket)
+{
+    struct worker worker = {.sweep = sweep, .socket = socket};
+    ws_worker_pool_create(&worker.pool, NULL);
+    while (serve_next(&worker))
+        ;
+    forget_built(&worker);
+    ws_tool_device_close(&worker.device);
+    ws_worker_pool_free(worker.pool);
+}
