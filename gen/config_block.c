@@ -7,9 +7,6 @@
 /* Keys of a block that are no settings. */
 static const char structure[] = "version features levers base entries shapes max_spills";
 
-/* Keys of the format that no code reads yet. */
-static const char planned[] = "window";
-
 struct block_reader {
     struct ws_loader *loader;
     const struct ws_source *source;
@@ -101,13 +98,32 @@ static enum ws_status read_options(struct block_reader *reader, const struct ws_
     return *value == NULL ? no_memory(reader->error) : WS_OK;
 }
 
+/* [left, right], or a word. */
+static enum ws_status read_window(struct block_reader *reader, const struct ws_yaml_node *node,
+                                  const char **value)
+{
+    char joined[WS_QUOTED_SIZE] = "";
+    if (node->type != WS_YAML_SEQUENCE)
+        return read_scalar(reader, WS_FIELD_window, node, value);
+    for (const struct ws_yaml_node *item = node->first; item != NULL; item = item->next) {
+        if (item->type != WS_YAML_SCALAR)
+            return FAIL(reader, item->span, "`window` takes two numbers, such as [127, 0]");
+        ws_append(joined, sizeof joined, "%s%s", item == node->first ? "" : ",", item->text);
+    }
+    *value = ws_arena_copy(reader->loader->arena, joined, strlen(joined));
+    return *value == NULL ? no_memory(reader->error)
+                          : check_value(reader, WS_FIELD_window, node, joined);
+}
+
 static enum ws_status read_value(struct block_reader *reader, struct ws_assignment *assignment,
                                  const struct ws_yaml_node *node)
 {
-    bool is_options = assignment->setting == WS_FIELD_options;
     const char **value = &assignment->values[assignment->count];
-    enum ws_status status = is_options ? read_options(reader, node, value)
-                                       : read_scalar(reader, assignment->setting, node, value);
+    enum ws_status status = assignment->setting == WS_FIELD_options
+                                ? read_options(reader, node, value)
+                            : assignment->setting == WS_FIELD_window
+                                ? read_window(reader, node, value)
+                                : read_scalar(reader, assignment->setting, node, value);
     for (size_t i = 0; status == WS_OK && i < assignment->count; i++) {
         if (strcmp(assignment->values[i], *value) == 0)
             return FAIL(reader, node->span, "`%s` has this value twice; a sweep lists each once",
@@ -120,11 +136,12 @@ static enum ws_status read_value(struct block_reader *reader, struct ws_assignme
     return status;
 }
 
-/* Whether the node is a sweep: a list, or for options, which are a list, a list of lists. */
+/* Whether the node is a sweep: a list, or for options and window, which are lists, a list of lists.
+ */
 static bool is_sweep(int setting, const struct ws_yaml_node *node)
 {
     return node->type == WS_YAML_SEQUENCE &&
-           (setting != WS_FIELD_options ||
+           ((setting != WS_FIELD_options && setting != WS_FIELD_window) ||
             (node->first != NULL && node->first->type == WS_YAML_SEQUENCE));
 }
 
@@ -191,8 +208,6 @@ static enum ws_status fail_unknown(struct block_reader *reader, enum ws_section 
     const char *name = node->key->text;
     struct ws_error inner;
     char quoted[WS_QUOTED_SIZE];
-    if (ws_word_index(planned, name) >= 0)
-        return FAIL(reader, node->key->span, "`%s` is not available yet; leave it out", name);
     int elsewhere = ws_setting_find(WS_SECTION_ANY, name);
     bool is_structure = ws_word_index(structure, name) >= 0;
     if (elsewhere >= 0 || is_structure)

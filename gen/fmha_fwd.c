@@ -22,14 +22,16 @@ static void load_queries(struct ws_fwd *f)
     const double log2_e = 1.4426950408889634;
     const double move_log2 = 8; /* P stays below 2^8, far from the end of f16 */
     bool is_scaled = f->spec->lever[WS_LEVER_q_scale] == WS_Q_SCALE_PRE;
+    bool is_log2 = is_scaled || ws_fwd_modifies(f->spec);
     bool is_resident = f->spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_REG;
     struct ws_value *scale = ws_kernel_arg(b, WS_FWD_ARG_scale);
     struct ws_value *scale_log2 = ws_fmul(b, scale, ws_f32(b, log2_e));
-    f->to_log2 = is_scaled ? NULL : scale_log2;
+    f->scores_to_log2 = is_scaled ? NULL : scale_log2;
+    f->to_log2 = is_log2 ? NULL : scale_log2;
     f->move = ws_f32(b, move_log2);
-    if (!is_scaled)
+    if (!is_log2)
         f->move = ws_fmul(b, f->move, ws_reciprocal(b, scale_log2));
-    f->to_natural = is_scaled ? ws_f32(b, 1 / log2_e) : scale;
+    f->to_natural = is_log2 ? ws_f32(b, 1 / log2_e) : scale;
 
     struct ws_value *base = ws_fwd_address(f, WS_FWD_ARG_q, WS_FWD_ARG_q_batch_stride, f->head_q,
                                            f->first_row, WS_FWD_ELEMENT_BYTES);
@@ -52,30 +54,6 @@ static void load_queries(struct ws_fwd *f)
     }
 }
 
-/* Where the keys of the wave end: `full` keys, a multiple of the block, are visible to all its
- * rows, and past `end` none is visible to any. */
-static void find_bounds(struct ws_fwd *f, struct ws_value **full, struct ws_value **end)
-{
-    struct ws_builder *b = &f->b;
-    const uint32_t block = (uint32_t)(f->keys * WS_FWD_ATOM),
-                   rows = (uint32_t)(f->rows * WS_FWD_ATOM);
-    struct ws_value *visible = f->seqlen_k;
-    *end = f->seqlen_k;
-    if (f->spec->mask == WS_MASK_CAUSAL) {
-        bool is_bottom = f->spec->align == WS_ALIGN_BOTTOM_RIGHT;
-        struct ws_value *seqlen_k = ws_kernel_arg(b, WS_FWD_ARG_seqlen_k);
-        f->diagonal = is_bottom ? ws_sub(b, seqlen_k, f->seqlen_q) : ws_i32(b, 0);
-        if (ws_is_mutant(f->mutant, mask_off_by_one))
-            f->diagonal = ws_add(b, f->diagonal, ws_i32(b, 1));
-        struct ws_value *first = ws_add(b, f->first_row, f->diagonal);
-        visible = ws_smin(b, visible, ws_add(b, first, ws_i32(b, 1)));
-        struct ws_value *past = ws_smin(b, ws_add(b, f->first_row, ws_i32(b, rows)), f->seqlen_q);
-        if (f->spec->lever[WS_LEVER_causal_early_exit])
-            *end = ws_first_lane(b, ws_smin(b, *end, ws_add(b, past, f->diagonal)));
-    }
-    *full = ws_and(b, ws_smax(b, visible, ws_i32(b, 0)), ws_i32(b, ~(block - 1)));
-}
-
 int ws_fwd_carried_row(struct ws_fwd *f, int row, struct ws_value **carried[])
 {
     struct ws_fwd_row *state = &f->row[row];
@@ -88,25 +66,28 @@ int ws_fwd_carried_row(struct ws_fwd *f, int row, struct ws_value **carried[])
     return count;
 }
 
-static void start_rows(struct ws_fwd *f)
+static void start_rows(struct ws_fwd *f, struct ws_value *first_key)
 {
     struct ws_builder *b = &f->b;
+    struct ws_value *zero = ws_f32(b, 0);
     struct ws_value *zeros = ws_splat(b, ws_f32(b, 0), f->atom->c_elements);
     for (int q = 0; q < f->rows; q++) {
-        f->row[q] = (struct ws_fwd_row){
-            .negative_max = zeros, .threshold = ws_f32(b, -INFINITY), .sum = ws_f32(b, 0)};
+        f->row[q] = (struct ws_fwd_row){.negative_max = ws_fwd_modifies(f->spec) ? zero : zeros,
+                                        .threshold = ws_f32(b, -INFINITY),
+                                        .sum = ws_f32(b, 0)};
         for (int t = 0; t < f->head_tiles; t++)
             f->row[q].output[t] = zeros;
     }
-    struct ws_value *first_key = ws_i32(b, 0);
     struct ws_value *k = ws_fwd_address(f, WS_FWD_ARG_k, WS_FWD_ARG_k_batch_stride, f->head_k,
                                         first_key, WS_FWD_ELEMENT_BYTES);
     struct ws_value *v = ws_fwd_address(f, WS_FWD_ARG_v, WS_FWD_ARG_v_batch_stride, f->head_k,
-                                        first_key, WS_FWD_ELEMENT_BYTES);
+                                        ws_i32(b, 0), WS_FWD_ELEMENT_BYTES);
+    v = ws_advance(b, v, ws_fwd_value_step(f, ws_to_i64(b, first_key)));
     f->key_offset = ws_mul(b, ws_fwd_lane_key(f), f->k_stride);
     ws_fwd_start_values(f);
     f->k_base = ws_view_base(b, ws_fwd_addressing(f), k);
     f->v_base = ws_view_base(b, ws_fwd_addressing(f), v);
+    ws_fwd_start_modify(f, first_key);
 }
 
 /* O^T += V^T P^T for the head dims of a group. */
@@ -131,8 +112,9 @@ static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
     ws_fwd_values values[WS_FWD_CHUNKS_MAX];
     ws_fwd_score(f, block, scores);
     ws_fwd_rescale(f, scores);
-    /* Every row sees the keys of a full block, so every row has a maximum now. */
-    for (int q = 0; !block->last && q < f->rows; q++)
+    /* Every row sees the keys of a full block, so every row has a maximum now, unless the bias
+     * hides them all. */
+    for (int q = 0; !block->last && !f->spec->bias && q < f->rows; q++)
         f->row[q].threshold = f->move;
     for (int k = 0; k < f->keys; k++) {
         struct ws_fwd_group group = ws_fwd_group_at(f, 0);
@@ -151,14 +133,18 @@ static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
     }
 }
 
-/* The base of the next block. */
-static struct ws_value *next_base(struct ws_fwd *f, struct ws_value *base, enum ws_fwd_arg stride)
+/* K and V of the next block. */
+static void advance_bases(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
-    struct ws_view view = {.addressing = ws_fwd_addressing(f), .base = base};
+    struct ws_view k = {.addressing = ws_fwd_addressing(f), .base = f->k_base};
+    struct ws_view v = {.addressing = ws_fwd_addressing(f), .base = f->v_base};
     struct ws_value *keys = ws_i64(b, (uint64_t)(f->keys * WS_FWD_ATOM));
-    return ws_view_advance(b, &view,
-                           ws_mul(b, ws_fwd_stride(f, stride, WS_FWD_ELEMENT_BYTES), keys));
+    struct ws_value *stride = ws_fwd_stride(f, WS_FWD_ARG_k_token_stride, WS_FWD_ELEMENT_BYTES);
+    f->k_base = ws_view_advance(b, &k, ws_mul(b, stride, keys));
+    f->v_base = ws_view_advance(b, &v, ws_fwd_value_step(f, keys));
+    if (f->spec->bias)
+        ws_fwd_advance_bias(f);
 }
 
 /* Pointers to the lane values that the loops carry opaquely. */
@@ -186,6 +172,8 @@ static void loop_over_keys(struct ws_fwd *f, struct ws_value *begin, struct ws_v
         count += ws_fwd_carried_row(f, q, carried + count);
     carried[count++] = &f->k_base;
     carried[count++] = &f->v_base;
+    if (f->spec->bias)
+        carried[count++] = &f->bias_base;
 
     struct ws_loop loop;
     struct ws_fwd_block block = {.key = ws_loop_begin(b, &loop, begin, end, step, carried, count)};
@@ -194,20 +182,20 @@ static void loop_over_keys(struct ws_fwd *f, struct ws_value *begin, struct ws_v
     if (is_masked)
         block.last = ws_sub(b, ws_sub(b, f->seqlen_k, ws_i32(b, 1)), block.key);
     process_block(f, &block);
-    f->k_base = next_base(f, f->k_base, WS_FWD_ARG_k_token_stride);
-    f->v_base = next_base(f, f->v_base, WS_FWD_ARG_v_token_stride);
+    advance_bases(f);
     ws_loop_end(b, &loop);
 }
 
 static void emit_body(struct ws_fwd *f)
 {
-    struct ws_value *full, *end;
     ws_fwd_place(f);
     load_queries(f);
-    find_bounds(f, &full, &end);
-    start_rows(f);
-    loop_over_keys(f, ws_i32(&f->b, 0), full, false);
-    loop_over_keys(f, full, end, true);
+    struct ws_fwd_bounds bounds = ws_fwd_find_bounds(f);
+    start_rows(f, bounds.begin);
+    if (f->behind)
+        loop_over_keys(f, bounds.begin, bounds.full, true);
+    loop_over_keys(f, bounds.full, bounds.tail, false);
+    loop_over_keys(f, bounds.tail, bounds.end, true);
     ws_fwd_store(f);
 }
 

@@ -40,7 +40,7 @@ enum {
  * stored negated and splatted, because the score products start from it. */
 struct ws_fwd_row {
     struct ws_value *output[WS_FWD_CHUNKS_MAX]; /* O^T: head dim tiles x query */
-    struct ws_value *negative_max;              /* 8 times -m */
+    struct ws_value *negative_max; /* 8 times -m; with a modified score -m, once, in log2 units */
     struct ws_value *threshold; /* a score above m + this moves m; -inf: no key was visible yet */
     struct ws_value *sum;       /* of P, over the keys of this half of the wave */
 };
@@ -62,12 +62,19 @@ struct ws_fwd {
     /* The same in all lanes. */
     struct ws_value *seqlen_q, *seqlen_k;
     struct ws_value *batch, *head_q, *head_k;
-    struct ws_value *first_row;  /* of the wave */
-    struct ws_value *to_log2;    /* scores times this are log2 units; NULL: they are already */
-    struct ws_value *to_natural; /* m times this is natural log */
-    struct ws_value *move;       /* how far above m a score may rise before m moves */
-    struct ws_value *diagonal;   /* row i sees the keys up to i + this; NULL: all of them */
-    struct ws_value *k_stride, *v_stride; /* one key to the next, low 32 bits of the bytes */
+    struct ws_value *first_row;           /* of the wave */
+    struct ws_value *packed_q, *packed_k; /* varlen: first token of the sequence; else NULL */
+    struct ws_value *excess;              /* keys - queries */
+    struct ws_value *scores_to_log2; /* products q.k times this are log2 units; NULL: they are */
+    struct ws_value *to_log2;        /* scores times this are log2 units; NULL: they are already */
+    struct ws_value *to_natural;     /* m times this is natural log */
+    struct ws_value *move;           /* how far above m a score may rise before m moves */
+    struct ws_value *diagonal;       /* row i sees the keys up to i + this; NULL: all of them */
+    struct ws_value *behind;         /* row i sees the keys from i + this on; NULL: all of them */
+    struct ws_value *slope;          /* alibi: of the head, in log2 units, negated */
+    struct ws_value *bias_stride, *bias_last_row; /* in bytes; from the wave's first row on */
+    /* One key to the next (v transposed: one head dim), low 32 bits of the bytes. */
+    struct ws_value *k_stride, *v_stride;
 
     struct ws_view query_view;
     struct ws_value *query[WS_FWD_ROWS_MAX][WS_FWD_CHUNKS_MAX];
@@ -75,6 +82,7 @@ struct ws_fwd {
     /* Carried by the loops. */
     struct ws_fwd_row row[WS_FWD_ROWS_MAX];
     struct ws_value *k_base, *v_base; /* of the current block */
+    struct ws_value *bias_base;       /* of the current block */
 
     /* Of each lane, carried opaquely (ws_opaque). */
     struct ws_value *lane;
@@ -99,7 +107,8 @@ int ws_fwd_workgroup_rows(const struct ws_spec *spec);
 void ws_fwd_place(struct ws_fwd *f);
 
 /* Address of a row of a tensor: the pointer argument plus batch, head and token offsets, whose
- * strides are the three arguments from `strides` on. */
+ * strides are the three arguments from `strides` on. varlen: all but the bias are packed, and the
+ * sequence's first token stands in for the batch. */
 struct ws_value *ws_fwd_address(struct ws_fwd *f, enum ws_fwd_arg pointer, enum ws_fwd_arg strides,
                                 struct ws_value *head, struct ws_value *token, int element_bytes);
 
@@ -145,8 +154,38 @@ struct ws_value *ws_fwd_load_chunk(struct ws_fwd *f, const struct ws_view *view,
 /* Loads chunk c of Q^T of a row tile as operand B. */
 struct ws_value *ws_fwd_load_query(struct ws_fwd *f, int row, int c);
 
-/* S^T of a block, masked if the block says so. */
 typedef struct ws_value *ws_fwd_scores[WS_FWD_ROWS_MAX][WS_FWD_KEYS_MAX];
+
+/* The keys that the wave walks over, in blocks: from begin on; from `full` to `tail` every query
+ * sees every key; past end none sees any. All but end are multiples of a block. */
+struct ws_fwd_bounds {
+    struct ws_value *begin, *full, *tail, *end;
+};
+struct ws_fwd_bounds ws_fwd_find_bounds(struct ws_fwd *f);
+
+/* Sets f->diagonal and f->behind. */
+void ws_fwd_find_diagonals(struct ws_fwd *f);
+
+/* Hides the keys that a query does not see: their scores become -inf. */
+void ws_fwd_mask(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
+                 struct ws_value *scores[WS_FWD_KEYS_MAX]);
+
+/* Whether scores are more than scaled products: then score products start from 0, and ws_fwd_modify
+ * turns them into log2 units relative to m. */
+bool ws_fwd_modifies(const struct ws_spec *spec);
+void ws_fwd_start_modify(struct ws_fwd *f, struct ws_value *first_key);
+void ws_fwd_modify(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
+                   struct ws_value *scores[WS_FWD_KEYS_MAX],
+                   struct ws_value *bias[WS_FWD_KEYS_MAX]);
+
+/* The bias of a block's scores, packed; and to the next block. */
+void ws_fwd_load_bias(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores bias);
+void ws_fwd_advance_bias(struct ws_fwd *f);
+
+/* The f32 of the wave's query head in an array of them. */
+struct ws_value *ws_fwd_of_query_head(struct ws_fwd *f, enum ws_fwd_arg array);
+
+/* S^T of a block, modified, and masked if the block says so. */
 void ws_fwd_score(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores);
 
 /* Moves the maxima where the scores ask for it; on return scores are relative to them. */
@@ -169,9 +208,13 @@ struct ws_fwd_group ws_fwd_group_at(const struct ws_fwd *f, int first);
 /* Rows of the group's tiles that stand for head dims below head_dim_v. */
 int ws_fwd_group_rows(const struct ws_fwd *f, struct ws_fwd_group group);
 
-/* V of one key tile and group as it was loaded: a row for each key, or with one tile an operand. */
+/* V of one key tile and group as it was loaded: a row for each key; with one tile, or from a
+ * transposed V, an operand for each tile. */
 typedef struct ws_value *ws_fwd_values[WS_FWD_ATOM];
 void ws_fwd_start_values(struct ws_fwd *f);
+
+/* Bytes from V of one key to V of the key so many (64-bit) after it. */
+struct ws_value *ws_fwd_value_step(struct ws_fwd *f, struct ws_value *keys);
 void ws_fwd_load_values(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
                         struct ws_fwd_group group, ws_fwd_values values);
 

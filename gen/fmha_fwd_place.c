@@ -48,6 +48,38 @@ static void find_key_head(struct ws_fwd *f)
         f->head_k = ws_remainder(b, ws_add(b, f->head_k, ws_i32(b, 1)), heads_k);
 }
 
+static struct ws_value *load_i32(struct ws_fwd *f, struct ws_value *array, struct ws_value *index)
+{
+    struct ws_builder *b = &f->b;
+    const int i32_bytes = 4;
+    struct ws_value *bytes = ws_mul(b, ws_to_i64(b, index), ws_i64(b, (uint64_t)i32_bytes));
+    struct ws_view view = {.base = ws_advance(b, array, bytes), .alignment = i32_bytes};
+    return ws_load(b, &view, ws_i32(b, 0), NULL, 0, 1);
+}
+
+/* The sequence's part of the packed tokens. */
+static void find_sequence(struct ws_fwd *f)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *batch = f->batch, *one = ws_i32(b, 1);
+    struct ws_value *cu_q = ws_kernel_arg(b, WS_FWD_ARG_cu_seqlens_q);
+    struct ws_value *cu_k = ws_kernel_arg(b, WS_FWD_ARG_cu_seqlens_k);
+    struct ws_value *used = ws_kernel_arg(b, WS_FWD_ARG_seqused_k);
+    f->packed_q = load_i32(f, cu_q, batch);
+    f->seqlen_q = ws_sub(b, load_i32(f, cu_q, ws_add(b, batch, one)), f->packed_q);
+    if (ws_is_mutant(f->mutant, sequence))
+        batch = ws_remainder(b, ws_add(b, batch, one), ws_kernel_arg(b, WS_FWD_ARG_batch));
+    f->packed_k = load_i32(f, cu_k, batch);
+    f->seqlen_k = ws_sub(b, load_i32(f, cu_k, ws_add(b, batch, one)), f->packed_k);
+    /* Without the array the same entry of another is read, and not used. */
+    struct ws_value *is_all = ws_is_null(b, used);
+    if (ws_is_mutant(f->mutant, used_ignored))
+        return;
+    struct ws_value *keys = load_i32(f, ws_select(b, is_all, cu_k, used), batch);
+    keys = ws_select(b, is_all, f->seqlen_k, ws_smin(b, keys, f->seqlen_k));
+    f->seqlen_k = ws_smax(b, keys, ws_i32(b, 0));
+}
+
 void ws_fwd_place(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
@@ -55,9 +87,13 @@ void ws_fwd_place(struct ws_fwd *f)
     struct ws_value *item = ws_work_item(b), *lane = item;
     f->seqlen_q = ws_kernel_arg(b, WS_FWD_ARG_seqlen_q);
     f->seqlen_k = ws_kernel_arg(b, WS_FWD_ARG_seqlen_k);
+    struct ws_value *tile = decode_grid(f);
+    if (f->spec->varlen)
+        find_sequence(f);
+    f->excess = ws_sub(b, f->seqlen_k, f->seqlen_q);
+    ws_fwd_find_diagonals(f);
     if (ws_is_mutant(f->mutant, last_key))
         f->seqlen_k = ws_smax(b, ws_sub(b, f->seqlen_k, ws_i32(b, 1)), ws_i32(b, 0));
-    struct ws_value *tile = decode_grid(f);
     find_key_head(f);
     if (waves > 1) {
         struct ws_value *wave = ws_first_lane(b, ws_shift_right(b, item, 5));
@@ -65,7 +101,7 @@ void ws_fwd_place(struct ws_fwd *f)
         lane = ws_and(b, item, ws_i32(b, 31));
     }
     f->first_row = ws_mul(b, tile, ws_i32(b, (uint32_t)(f->rows * WS_FWD_ATOM)));
-    if (waves > 1)
+    if (waves > 1 || f->spec->varlen)
         ws_return_if(b, ws_compare(b, WS_SIGNED_LESS_EQUAL, f->seqlen_q, f->first_row));
 
     f->lane = lane;
@@ -82,10 +118,15 @@ struct ws_value *ws_fwd_address(struct ws_fwd *f, enum ws_fwd_arg pointer, enum 
                                 struct ws_value *head, struct ws_value *token, int element_bytes)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *place = ws_kernel_arg(b, pointer);
+    const bool is_of_keys = pointer == WS_FWD_ARG_k || pointer == WS_FWD_ARG_v;
+    const bool is_packed = f->spec->varlen && pointer != WS_FWD_ARG_bias;
+    struct ws_value *place = ws_kernel_arg(b, (int)pointer);
     struct ws_value *index[] = {f->batch, head, token};
+    if (is_packed)
+        index[0] = is_of_keys ? f->packed_k : f->packed_q;
     for (int i = 0; i < 3; i++) {
-        struct ws_value *stride = ws_fwd_stride(f, strides + (enum ws_fwd_arg)i, element_bytes);
+        const int axis = is_packed && i == 0 ? 2 : i;
+        struct ws_value *stride = ws_fwd_stride(f, strides + (enum ws_fwd_arg)axis, element_bytes);
         place = ws_advance(b, place, ws_mul(b, ws_to_i64(b, index[i]), stride));
     }
     return place;

@@ -44,52 +44,21 @@ static void multiply_chunk(struct ws_fwd *f, const struct chunk *chunk, ws_fwd_s
     }
 }
 
-/* The last key that an element's query sees, past the block's first key and the lane's. */
-static struct ws_value *last_visible(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
-                                     int element_query)
-{
-    struct ws_builder *b = &f->b;
-    struct ws_value *last = ws_is_mutant(f->mutant, tail_unmasked)
-                                ? ws_i32(b, INT32_MAX)
-                                : ws_sub(b, f->seqlen_k, ws_i32(b, 1));
-    if (f->diagonal) {
-        struct ws_value *first = ws_i32(b, (uint32_t)(row * WS_FWD_ATOM + element_query));
-        struct ws_value *query = ws_add(b, ws_fwd_first_query(f), first);
-        last = ws_smin(b, last, ws_add(b, ws_add(b, f->first_row, query), f->diagonal));
-    }
-    return ws_sub(b, ws_sub(b, last, block->key), ws_fwd_first_key(f));
-}
-
-/* Hides the keys past the last that a query sees. */
-static void mask(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
-                 struct ws_value *scores[WS_FWD_KEYS_MAX])
-{
-    struct ws_builder *b = &f->b;
-    struct ws_value *limit = NULL;
-    for (int i = 0; i < f->atom->c_elements; i++) {
-        if (i == 0 || ws_fwd_element_query(f, i) != ws_fwd_element_query(f, i - 1))
-            limit = last_visible(f, block, row, ws_fwd_element_query(f, i));
-        for (int k = 0; k < f->keys; k++) {
-            struct ws_value *key =
-                ws_i32(b, (uint32_t)(k * WS_FWD_ATOM + ws_fwd_element_key(f, i)));
-            struct ws_value *is_visible = ws_compare(b, WS_SIGNED_LESS_EQUAL, key, limit);
-            struct ws_value *score = ws_element(b, scores[k], i);
-            score = ws_select(b, is_visible, score, ws_f32(b, -INFINITY));
-            scores[k] = ws_set_element(b, scores[k], i, score);
-        }
-    }
-}
-
 void ws_fwd_score(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores)
 {
     /* With Q in registers all of K may be in flight, else as many operands as there is room for. */
     const bool is_resident = f->spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_REG;
     const int room = 8 / (f->keys + f->rows);
     const int ahead = is_resident || room > f->chunks ? f->chunks : room;
+    const bool is_modified = ws_fwd_modifies(f->spec);
+    struct ws_value *zeros = ws_splat(&f->b, ws_f32(&f->b, 0), f->atom->c_elements);
     struct chunk chunks[WS_FWD_CHUNKS_MAX];
+    ws_fwd_scores bias = {{NULL}};
+    if (f->spec->bias)
+        ws_fwd_load_bias(f, block, bias);
     for (int q = 0; q < f->rows; q++) {
         for (int k = 0; k < f->keys; k++)
-            scores[q][k] = f->row[q].negative_max;
+            scores[q][k] = is_modified ? zeros : f->row[q].negative_max;
     }
     for (int c = 0; c < ahead; c++)
         load_chunk(f, block, c, &chunks[c]);
@@ -100,8 +69,12 @@ void ws_fwd_score(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_sco
         }
         multiply_chunk(f, &chunks[c], scores);
     }
-    for (int q = 0; block->last && q < f->rows; q++)
-        mask(f, block, q, scores[q]);
+    for (int q = 0; q < f->rows; q++) {
+        if (is_modified)
+            ws_fwd_modify(f, block, q, scores[q], bias[q]);
+        if (block->last)
+            ws_fwd_mask(f, block, q, scores[q]);
+    }
 }
 
 /* Moves the maximum of one row up to the largest score of either half of the wave, where the lane

@@ -71,15 +71,51 @@ static double truncation_bias(const struct ws_fwd *f)
     return f->atom->element == WS_ELEMENT_F16 ? ulp_half * mean_inverse_mantissa : 0;
 }
 
-static void store_lse(struct ws_fwd *f, int row, const struct ws_view *view,
-                      struct ws_value *lane_offset, struct ws_value *sum)
+/* What a row ends with: m in natural log, the sum of P relative to it, and the factor that O still
+ * needs. */
+struct ending {
+    struct ws_value *max, *sum, *factor;
+};
+
+static struct ending end_row(struct ws_fwd *f, int row)
+{
+    struct ws_builder *b = &f->b;
+    struct ending end = {.sum = f->row[row].sum};
+    end.sum = ws_fadd(b, end.sum, ws_exchange_halves(b, end.sum));
+    end.max = ws_fneg(b, ws_element(b, f->row[row].negative_max, 0));
+    end.max = ws_fmul(b, end.max, f->to_natural);
+    end.factor = inverse(b, end.sum);
+    return end;
+}
+
+/* The sink is one more term of the sum, but none of O. A row that sees no key stays without. */
+static void add_sink(struct ws_fwd *f, struct ending *end)
+{
+    struct ws_builder *b = &f->b;
+    const double log2_e = 1.4426950408889634;
+    struct ws_value *zero = ws_f32(b, 0);
+    struct ws_value *sink = ws_fwd_of_query_head(f, WS_FWD_ARG_sink);
+    struct ws_value *max = ws_fmax(b, end->max, sink);
+    struct ws_value *scale = ws_exp2(b, ws_fmul(b, ws_fsub(b, end->max, max), ws_f32(b, log2_e)));
+    struct ws_value *term = ws_exp2(b, ws_fmul(b, ws_fsub(b, sink, max), ws_f32(b, log2_e)));
+    term = ws_fmul(b, term, ws_f32(b, 1 - truncation_bias(f))); /* as the sum of P is */
+    struct ws_value *has_key = ws_fgreater(b, end->sum, zero);
+    struct ws_value *sum = ws_fma(b, end->sum, scale, term);
+    end->factor = ws_fmul(b, scale, inverse(b, sum));
+    if (ws_is_mutant(f->mutant, sink_lse))
+        return;
+    end->max = max;
+    end->sum = ws_select(b, has_key, sum, zero);
+}
+
+static void store_lse(struct ws_fwd *f, const struct ws_view *view, struct ws_value *lane_offset,
+                      const struct ending *end)
 {
     struct ws_builder *b = &f->b;
     const double ln_2 = 0.6931471805599453;
-    struct ws_value *max = ws_fneg(b, ws_element(b, f->row[row].negative_max, 0));
     struct ws_value *log_sum =
-        ws_fma(b, ws_log2(b, sum), ws_f32(b, ln_2), ws_f32(b, truncation_bias(f)));
-    ws_store(b, view, lane_offset, 0, ws_fma(b, max, f->to_natural, log_sum));
+        ws_fma(b, ws_log2(b, end->sum), ws_f32(b, ln_2), ws_f32(b, truncation_bias(f)));
+    ws_store(b, view, lane_offset, 0, ws_fadd(b, end->max, log_sum));
 }
 
 void ws_fwd_store(struct ws_fwd *f)
@@ -98,18 +134,19 @@ void ws_fwd_store(struct ws_fwd *f)
         ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_lse_token_stride, f32_bytes));
     for (int q = 0; q < f->rows; q++) {
         struct ws_value *row = ws_fwd_lane_row(f, q);
-        struct ws_value *sum = f->row[q].sum;
-        sum = ws_fadd(b, sum, ws_exchange_halves(b, sum));
+        struct ending end = end_row(f, q);
+        if (f->spec->sink)
+            add_sink(f, &end);
         struct ws_value *exists =
             ws_compare(b, WS_SIGNED_LESS, ws_add(b, f->first_row, row), f->seqlen_q);
         struct ws_branch branch;
         ws_branch_begin(b, &branch, exists, false, NULL, 0);
-        struct ws_value *offset = ws_mul(b, row, o_stride), *factor = inverse(b, sum);
+        struct ws_value *offset = ws_mul(b, row, o_stride);
         struct ws_fwd_group group = ws_fwd_group_at(f, 0);
         for (; group.tiles; group = ws_fwd_group_at(f, group.first + group.tiles))
-            store_group(f, q, group, &output, offset, factor);
+            store_group(f, q, group, &output, offset, end.factor);
         if (f->spec->lse)
-            store_lse(f, q, &lse, ws_mul(b, row, lse_stride), sum);
+            store_lse(f, &lse, ws_mul(b, row, lse_stride), &end);
         ws_branch_end(b, &branch);
     }
 }

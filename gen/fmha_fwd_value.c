@@ -1,4 +1,4 @@
-/* V^T as operand A. */
+/* V^T as operand A, from V in rows of head dims or in rows of keys. */
 #include "gen/fmha_fwd.h"
 #include "ir/wave.h"
 
@@ -9,10 +9,17 @@ struct place {
     struct ws_value *lane, *scalar; /* offsets in bytes; scalar may be NULL */
 };
 
+/* V comes as V^T already. Any row will do for any row of an operand, so that O is stored in runs.
+ */
+static bool is_transposed(const struct ws_fwd *f)
+{
+    return f->spec->v_layout == WS_V_TRANSPOSED;
+}
+
 struct ws_fwd_group ws_fwd_group_at(const struct ws_fwd *f, int first)
 {
     static const int sizes[] = {WS_FWD_GROUP_MAX, 6, 4, 2, 1}; /* a lane's run is one load */
-    const bool is_rows = f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_ROWS;
+    const bool is_rows = is_transposed(f) || f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_ROWS;
     const int left = f->head_tiles - first;
     const bool is_padded = f->spec->head_dim_v % WS_FWD_ATOM != 0;
     if (left == 0 || !is_rows)
@@ -49,6 +56,8 @@ static struct ws_value *lane_bytes(struct ws_fwd *f, struct ws_fwd_group group)
     const int rows = ws_fwd_group_rows(f, group);
     if (rows < WS_FWD_ATOM)
         row = ws_smin(b, row, ws_i32(b, (uint32_t)(rows - 1)));
+    if (is_transposed(f))
+        return ws_mul(b, ws_mul(b, row, ws_i32(b, (uint32_t)group.tiles)), f->v_stride);
     return ws_mul(b, row, ws_i32(b, (uint32_t)(group.tiles * WS_FWD_ELEMENT_BYTES)));
 }
 
@@ -58,7 +67,7 @@ void ws_fwd_start_values(struct ws_fwd *f)
 {
     const struct ws_fwd_block full = {0};
     f->value_offset[0] = lane_bytes(f, ws_fwd_group_at(f, 0));
-    if (ws_fwd_addressing(f) == WS_ADDRESSING_BUFFER)
+    if (ws_fwd_addressing(f) == WS_ADDRESSING_BUFFER || is_transposed(f))
         return;
     for (int s = SLOTS - 1; s >= 0; s--)
         f->value_offset[s] = ws_add(&f->b, f->value_offset[0], key_bytes(f, &full, 0, s));
@@ -106,9 +115,60 @@ static struct ws_value *gather(struct ws_fwd *f, const struct ws_view *view,
     return operand;
 }
 
+struct ws_value *ws_fwd_value_step(struct ws_fwd *f, struct ws_value *keys)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *element = ws_i64(b, WS_FWD_ELEMENT_BYTES);
+    if (!is_transposed(f))
+        element = ws_fwd_stride(f, WS_FWD_ARG_v_token_stride, WS_FWD_ELEMENT_BYTES);
+    return ws_mul(b, keys, element);
+}
+
+static struct ws_view transposed_view(struct ws_fwd *f, const struct ws_fwd_block *block)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_view view = {.addressing = ws_fwd_addressing(f), .base = f->v_base};
+    struct ws_value *keys = ws_i32(b, (uint32_t)(f->keys * WS_FWD_ATOM));
+    if (block->last)
+        keys = ws_smin(b, keys, ws_add(b, block->last, ws_i32(b, 1)));
+    struct ws_value *last = ws_i32(b, (uint32_t)(f->spec->head_dim_v - 1));
+    view.alignment = ws_fwd_run_alignment(f, WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES);
+    ws_view_limit(
+        b, &view,
+        ws_add(b, ws_mul(b, last, f->v_stride), ws_mul(b, keys, ws_i32(b, WS_FWD_ELEMENT_BYTES))));
+    return view;
+}
+
+/* Each lane loads the keys of its head dim of every tile: the operands themselves. */
+static void load_transposed(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
+                            struct ws_fwd_group group, ws_fwd_values operands)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_view view = transposed_view(f, block);
+    struct ws_value *lane = is_carried(f, group) ? f->value_offset[0] : lane_bytes(f, group);
+    const int first_key = tile * WS_FWD_ATOM;
+    for (int t = 0; t < group.tiles; t++) {
+        struct ws_value *head_dim = ws_i32(b, (uint32_t)(group.first * WS_FWD_ATOM + t));
+        struct ws_value *row = ws_mul(b, head_dim, f->v_stride);
+        struct place place[SLOTS];
+        for (int s = 0; block->last && s < SLOTS; s++) {
+            struct ws_value *key = ws_smin(b, ws_i32(b, (uint32_t)(first_key + s)), block->last);
+            key = ws_mul(b, key, ws_i32(b, WS_FWD_ELEMENT_BYTES));
+            place[s] = (struct place){lane, ws_add(b, row, key)};
+        }
+        operands[t] =
+            block->last ? gather(f, &view, place, 0)
+                        : ws_load(b, &view, lane, row, first_key * WS_FWD_ELEMENT_BYTES, SLOTS / 2);
+    }
+}
+
 void ws_fwd_load_values(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
                         struct ws_fwd_group group, ws_fwd_values values)
 {
+    if (is_transposed(f)) {
+        load_transposed(f, block, tile, group, values);
+        return;
+    }
     struct ws_view view = ws_fwd_block_view(f, block, f->v_base, f->v_stride, f->spec->head_dim_v);
     const int constant = group.first * WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES;
     struct place place[SLOTS];
@@ -122,7 +182,7 @@ void ws_fwd_load_values(struct ws_fwd *f, const struct ws_fwd_block *block, int 
 }
 
 /* Pairs neighbouring keys by byte permutes. */
-static struct ws_value *transposed(struct ws_fwd *f, const ws_fwd_values rows, int t)
+static struct ws_value *pair_keys(struct ws_fwd *f, const ws_fwd_values rows, int t)
 {
     struct ws_builder *b = &f->b;
     struct ws_value *operand = ws_undefined_i32s(b, SLOTS / 2);
@@ -139,5 +199,7 @@ static struct ws_value *transposed(struct ws_fwd *f, const ws_fwd_values rows, i
 struct ws_value *ws_fwd_value_operand(struct ws_fwd *f, const ws_fwd_values values,
                                       struct ws_fwd_group group, int t)
 {
-    return group.tiles > 1 ? transposed(f, values, t) : values[0];
+    if (is_transposed(f))
+        return values[t];
+    return group.tiles > 1 ? pair_keys(f, values, t) : values[0];
 }

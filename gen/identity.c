@@ -42,11 +42,18 @@ void ws_spec_symbol(const struct ws_spec *spec, char symbol[WS_SYMBOL_SIZE])
     ws_append(symbol, WS_SYMBOL_SIZE, "d%d", spec->head_dim_qk);
     if (spec->head_dim_v != spec->head_dim_qk)
         ws_append(symbol, WS_SYMBOL_SIZE, "x%d", spec->head_dim_v);
-    if (spec->mask == WS_MASK_CAUSAL)
-        ws_append(symbol, WS_SYMBOL_SIZE, "_causal_%s",
+    if (spec->v_layout == WS_V_TRANSPOSED)
+        ws_append(symbol, WS_SYMBOL_SIZE, "_vt");
+    if (spec->mask != WS_MASK_NONE)
+        ws_append(symbol, WS_SYMBOL_SIZE, "_%s_%s",
+                  spec->mask == WS_MASK_CAUSAL ? "causal" : "window",
                   spec->align == WS_ALIGN_TOP_LEFT ? "top_left" : "bottom_right");
-    if (spec->lse)
-        ws_append(symbol, WS_SYMBOL_SIZE, "_lse");
+    for (int i = 0; i < WS_FIELD_COUNT; i++) {
+        char value[WS_SETTING_TEXT_SIZE];
+        ws_setting_text(spec, i, value);
+        if (ws_setting_at(i).section == WS_SECTION_FEATURES && strcmp(value, "1") == 0)
+            ws_append(symbol, WS_SYMBOL_SIZE, "_%s", ws_setting_at(i).name);
+    }
     char id[WS_ID_SIZE];
     ws_spec_id(spec, id);
     ws_append(symbol, WS_SYMBOL_SIZE, "_%.16s", id);

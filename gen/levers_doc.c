@@ -13,6 +13,8 @@ static void print_values(FILE *out, const struct ws_setting *setting)
     else if (setting->type == WS_SETTING_DIM)
         fprintf(out, "a multiple of %d from %d to %d", WS_HEAD_DIM_STEP, WS_HEAD_DIM_MIN,
                 WS_HEAD_DIM_MAX);
+    else if (setting->type == WS_SETTING_WINDOW)
+        fprintf(out, "`[left, right]` `launch`");
     else if (setting->type == WS_SETTING_OPTIONS)
         fprintf(out, "a list of at most %d strings", WS_OPTIONS_MAX);
     for (int i = 0; i < ws_word_count(values); i++) {

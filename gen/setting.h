@@ -13,6 +13,7 @@ enum ws_setting_type {
     WS_SETTING_FLAG,
     WS_SETTING_TARGET,
     WS_SETTING_DIM,
+    WS_SETTING_WINDOW,
     WS_SETTING_OPTIONS
 };
 

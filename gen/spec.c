@@ -1,5 +1,6 @@
 #include "gen/spec.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,12 @@
 
 void ws_spec_init(struct ws_spec *spec, enum ws_kernel_kind kind)
 {
-    *spec = (struct ws_spec){.kind = kind, .arch = "gfx1151", .lse = true, .alignment = 16};
+    *spec = (struct ws_spec){.kind = kind,
+                             .arch = "gfx1151",
+                             .window_left = WS_WINDOW_AT_LAUNCH,
+                             .window_right = WS_WINDOW_AT_LAUNCH,
+                             .lse = true,
+                             .alignment = 16};
     for (enum ws_lever i = 0; i < WS_LEVER_COUNT; i++) {
         const struct ws_lever_info *info = ws_lever_info(i);
         bool is_enum = info->type == WS_LEVER_ENUM;
@@ -21,6 +27,8 @@ void ws_spec_init(struct ws_spec *spec, enum ws_kernel_kind kind)
 }
 
 /* Reading and writing one setting as a number: an index for a choice, else the value itself. */
+
+#define FEATURES(flag) flag(lse) flag(varlen) flag(softcap) flag(sink) flag(alibi) flag(bias)
 
 static int get_number(const struct ws_spec *spec, int index)
 {
@@ -40,8 +48,13 @@ static int get_number(const struct ws_spec *spec, int index)
         return (int)spec->align;
     case WS_FIELD_alignment:
         return spec->alignment;
-    case WS_FIELD_lse:
-        return spec->lse;
+    case WS_FIELD_v_layout:
+        return (int)spec->v_layout;
+#define FLAG(name)                                                                                 \
+    case WS_FIELD_##name:                                                                          \
+        return spec->name;
+        FEATURES(FLAG)
+#undef FLAG
     default:
         return index >= WS_FIELD_COUNT ? spec->lever[index - WS_FIELD_COUNT] : 0;
     }
@@ -74,9 +87,15 @@ static void set_number(struct ws_spec *spec, int index, int value)
     case WS_FIELD_alignment:
         spec->alignment = value;
         break;
-    case WS_FIELD_lse:
-        spec->lse = value != 0;
+    case WS_FIELD_v_layout:
+        spec->v_layout = (enum ws_v_layout)value;
         break;
+#define FLAG(name)                                                                                 \
+    case WS_FIELD_##name:                                                                          \
+        spec->name = value != 0;                                                                   \
+        break;
+        FEATURES(FLAG)
+#undef FLAG
     default:
         if (index >= WS_FIELD_COUNT)
             spec->lever[index - WS_FIELD_COUNT] = value;
@@ -187,6 +206,35 @@ static enum ws_status apply_dim(struct ws_spec *spec, int index, const char *val
     return WS_OK;
 }
 
+static bool is_window(int side)
+{
+    return side >= WS_WINDOW_OPEN;
+}
+
+static enum ws_status apply_window(struct ws_spec *spec, const char *value, struct ws_error *error)
+{
+    char quoted[WS_QUOTED_SIZE];
+    long side[2] = {WS_WINDOW_AT_LAUNCH, WS_WINDOW_AT_LAUNCH};
+    bool is_good = strcmp(value, "launch") == 0;
+    if (!is_good && value[strspn(value, "-0123456789, ")] == '\0') {
+        char *end = NULL;
+        side[0] = strtol(value, &end, 10);
+        const char *rest = end + (*end == ',');
+        side[1] = strtol(rest, &end, 10);
+        is_good = end != rest && *end == '\0';
+    }
+    for (int i = 0; i < 2; i++)
+        is_good = is_good && side[i] >= WS_WINDOW_AT_LAUNCH && side[i] <= INT_MAX;
+    if (!is_good || is_window((int)side[0]) != is_window((int)side[1]))
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "`window` does not take `%s`; it takes two numbers >= -1, [left, right], or "
+                       "launch",
+                       ws_quoted(quoted, value));
+    spec->window_left = (int)side[0];
+    spec->window_right = (int)side[1];
+    return WS_OK;
+}
+
 static enum ws_status check_option(const char *option, struct ws_error *error)
 {
     char quoted[WS_QUOTED_SIZE];
@@ -232,6 +280,8 @@ enum ws_status ws_setting_apply(struct ws_spec *spec, int index, const char *val
         return apply_target(spec, value, error);
     case WS_SETTING_DIM:
         return apply_dim(spec, index, value, error);
+    case WS_SETTING_WINDOW:
+        return apply_window(spec, value, error);
     case WS_SETTING_OPTIONS:
         return apply_options(spec, value, error);
     default:
@@ -254,6 +304,11 @@ void ws_setting_text(const struct ws_spec *spec, int index, char text[WS_SETTING
     text[0] = '\0';
     if (setting.type == WS_SETTING_TARGET)
         snprintf(text, WS_SETTING_TEXT_SIZE, "%s", spec->arch);
+    else if (setting.type == WS_SETTING_WINDOW && spec->window_left == WS_WINDOW_AT_LAUNCH &&
+             spec->window_right == WS_WINDOW_AT_LAUNCH)
+        snprintf(text, WS_SETTING_TEXT_SIZE, "launch");
+    else if (setting.type == WS_SETTING_WINDOW)
+        snprintf(text, WS_SETTING_TEXT_SIZE, "%d,%d", spec->window_left, spec->window_right);
     else if (setting.type == WS_SETTING_CHOICE && number < ws_word_count(setting.values))
         ws_word_copy(setting.values, number < 0 ? 0 : number, text, WS_SETTING_TEXT_SIZE);
     else if (setting.type != WS_SETTING_OPTIONS)

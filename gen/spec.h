@@ -14,8 +14,8 @@ extern "C" {
 #endif
 
 enum ws_dtype { WS_F16, WS_BF16 };
-enum ws_mask { WS_MASK_NONE, WS_MASK_CAUSAL };
-/* Which corner of the score matrix the causal diagonal is anchored to. */
+enum ws_mask { WS_MASK_NONE, WS_MASK_CAUSAL, WS_MASK_WINDOW };
+/* Which corner of the score matrix the diagonal of a mask is anchored to. */
 enum ws_align { WS_ALIGN_BOTTOM_RIGHT, WS_ALIGN_TOP_LEFT };
 
 enum ws_lever {
@@ -29,6 +29,11 @@ enum ws_lever {
     WS_LEVER_COUNT
 };
 
+/* V as [key][head dim] or as [head dim][key]; what comes last is contiguous. */
+enum ws_v_layout { WS_V_ROW, WS_V_TRANSPOSED };
+
+enum { WS_WINDOW_OPEN = -1, WS_WINDOW_AT_LAUNCH = -2 };
+
 enum { WS_OPTIONS_MAX = 16, WS_OPTION_SIZE = 128 };
 
 /* Plain data, no ownership: copy it freely. Fill it with ws_spec_init, then ws_spec_set or the
@@ -40,7 +45,12 @@ struct ws_spec {
     int head_dim_qk, head_dim_v; /* 0: still open */
     enum ws_mask mask;
     enum ws_align align;
-    bool lse;      /* write the log-sum-exp */
+    /* Of mask window: keys to either side of the diagonal, or WS_WINDOW_OPEN; or both
+     * WS_WINDOW_AT_LAUNCH: the arguments say it. */
+    int window_left, window_right;
+    enum ws_v_layout v_layout;
+    bool lse; /* write the log-sum-exp */
+    bool varlen, softcap, sink, alibi, bias;
     int alignment; /* bytes that every pointer and stride is a multiple of: 2, 4, 8, 16 */
     int lever[WS_LEVER_COUNT]; /* an enum lever's value is its index in the table's value list */
     char options[WS_OPTIONS_MAX][WS_OPTION_SIZE]; /* LLVM backend options, "" past the last */

@@ -79,12 +79,16 @@ struct ws_value *ws_smin(struct ws_builder *b, struct ws_value *x, struct ws_val
 struct ws_value *ws_smax(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
 struct ws_value *ws_to_i32(struct ws_builder *b, struct ws_value *x); /* low half */
 struct ws_value *ws_to_i64(struct ws_builder *b, struct ws_value *x); /* zero-extended */
+/* Whether a pointer is NULL. */
+struct ws_value *ws_is_null(struct ws_builder *b, struct ws_value *pointer);
 
 /* f32, scalars and vectors. */
 struct ws_value *ws_fadd(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
 struct ws_value *ws_fsub(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
 struct ws_value *ws_fmul(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
 struct ws_value *ws_fneg(struct ws_builder *b, struct ws_value *x);
+struct ws_value *ws_fabs(struct ws_builder *b, struct ws_value *x);
+struct ws_value *ws_to_f32(struct ws_builder *b, struct ws_value *x); /* of a signed integer */
 struct ws_value *ws_fma(struct ws_builder *b, struct ws_value *x, struct ws_value *y,
                         struct ws_value *z);
 /* The larger one; operands are not NaN. */
@@ -111,6 +115,9 @@ struct ws_value *ws_as_f32(struct ws_builder *b, struct ws_value *x); /* the bit
 struct ws_value *ws_as_i32(struct ws_builder *b, struct ws_value *x); /* the bits of an f32 */
 /* f32 vector of even length, each element rounded to nearest, packed. */
 struct ws_value *ws_pack(struct ws_builder *b, enum ws_element element, struct ws_value *x);
+/* The low or the high half of an i32 as f32. */
+struct ws_value *ws_unpack(struct ws_builder *b, enum ws_element element, struct ws_value *pair,
+                           bool high);
 /* Each 16-bit element of a packed vector times an f32. */
 struct ws_value *ws_packed_scale(struct ws_builder *b, enum ws_element element,
                                  struct ws_value *packed, struct ws_value *factor);

@@ -127,6 +127,21 @@ struct ws_value *ws_fneg(struct ws_builder *b, struct ws_value *x)
     return ws_wrap(LLVMBuildFNeg(b->llvm, ws_llvm(x), ""));
 }
 
+struct ws_value *ws_fabs(struct ws_builder *b, struct ws_value *x)
+{
+    return same_type(b, "llvm.fabs", &x, 1);
+}
+
+struct ws_value *ws_to_f32(struct ws_builder *b, struct ws_value *x)
+{
+    return ws_wrap(LLVMBuildSIToFP(b->llvm, ws_llvm(x), b->f32, ""));
+}
+
+struct ws_value *ws_is_null(struct ws_builder *b, struct ws_value *pointer)
+{
+    return ws_wrap(LLVMBuildIsNull(b->llvm, ws_llvm(pointer), ""));
+}
+
 struct ws_value *ws_compare(struct ws_builder *b, enum ws_comparison how, struct ws_value *x,
                             struct ws_value *y)
 {
@@ -214,6 +229,19 @@ struct ws_value *ws_pack(struct ws_builder *b, enum ws_element element, struct w
     int count = vector_size(x);
     LLVMTypeRef type = halves_type(b, element, count);
     return as_packed(b, LLVMBuildFPTrunc(b->llvm, ws_llvm(x), type, ""), count);
+}
+
+struct ws_value *ws_unpack(struct ws_builder *b, enum ws_element element, struct ws_value *pair,
+                           bool high)
+{
+    if (element == WS_ELEMENT_BF16) {
+        const uint32_t high_half = 0xFFFF0000;
+        return ws_as_f32(b,
+                         high ? ws_and(b, pair, ws_i32(b, high_half)) : ws_shift_left(b, pair, 16));
+    }
+    struct ws_value *halves =
+        ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(pair), halves_type(b, element, 2), ""));
+    return ws_wrap(LLVMBuildFPExt(b->llvm, ws_llvm(ws_element(b, halves, high)), b->f32, ""));
 }
 
 struct ws_value *ws_packed_scale(struct ws_builder *b, enum ws_element element,

@@ -41,6 +41,7 @@ static void test_every_change_counts(void **state)
     static const char *const more[][2] = {
         {"arch", "gfx1100"},  {"head_dim_qk", "64"}, {"head_dim_v", "64"}, {"options", "-a -b"},
         {"options", "-b -a"}, {"options", "-a"},     {"options", "-a-b"},  {"head_dim", "64"},
+        {"window", "1,2"},    {"window", "2,1"},     {"window", "-1,-1"},
     };
     struct seen seen = {0};
     const struct ws_spec good = good_spec();

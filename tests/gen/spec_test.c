@@ -97,7 +97,8 @@ static void test_set_fields(void **state)
         {"arch", "gfx1100"},       {"dtype", "bf16"},          {"head_dim_qk", "192"},
         {"head_dim_v", "128"},     {"mask", "causal"},         {"align", "top_left"},
         {"features.lse", "false"}, {"alignment", "2"},         {"levers.v_mode", "rows"},
-        {"options", "-a=1  -b"},   {"causal_early_exit", "0"}, {"varlen", "false"},
+        {"options", "-a=1  -b"},   {"causal_early_exit", "0"}, {"varlen", "true"},
+        {"window", "127,0"},
     };
     struct ws_spec spec;
     struct ws_error error = {0};
@@ -113,6 +114,10 @@ static void test_set_fields(void **state)
     assert_int_equal(spec.align, WS_ALIGN_TOP_LEFT);
     assert_false(spec.lse);
     assert_int_equal(spec.alignment, 2);
+    assert_true(spec.varlen);
+    assert_int_equal(spec.window_left, 127);
+    assert_int_equal(spec.window_right, 0);
+    assert_string_equal(setting_text(&spec, "window"), "127,0");
     assert_string_equal(setting_text(&spec, "v_mode"), "rows");
     assert_int_equal(spec.lever[WS_LEVER_causal_early_exit], 0);
     assert_string_equal(spec.options[0], "-a=1");
@@ -152,9 +157,13 @@ static void test_set_errors(void **state)
         {"head_dim", "264", "does not take `264`; it takes a multiple of 8"},
         {"head_dim_v", "4294967360", "`head_dim_v` does not take `4294967360`; it takes"},
         {"head_dim_qk", "64.0", "`head_dim_qk` does not take `64.0`; it takes a multiple of 8"},
-        {"mask", "window", "`mask: window` is not available yet; there is: none, causal"},
+        {"mask", "windows", "`mask` does not take `windows`; it takes: none, causal, window"},
+        {"window", "1", "`window` does not take `1`; it takes two numbers >= -1"},
+        {"window", "1,-2", "`window` does not take `1,-2`; it takes two numbers >= -1"},
+        {"window", "1,2,3", "`window` does not take `1,2,3`; it takes two numbers >= -1"},
+        {"window", "4294967296,0", "`window` does not take `4294967296,0`; it takes two"},
         {"kernel", "gemm", "`kernel: gemm` is not available yet; there is: fmha_fwd"},
-        {"varlen", "true", "feature `varlen` is not available yet; there is: lse"},
+        {"varlen", "yes", "feature `varlen` does not take `yes`; it takes: false, true"},
         {"options", "b", "backend option `b` should begin with `-`"},
         {"options", "-a -", "backend option `-` should begin with `-`"},
         {"options", "-a -\x01", "backend option `-?` should begin with `-`"},

@@ -2,10 +2,39 @@
  * and the sound kernel passes at the same shapes. Built with a generator that has the mutants. */
 #include "tests/verify/kernels.h"
 
+/* Mutants of any kernel, and of masks. */
+#define GENERAL "last_key rescale_skipped kv_head exchange_omitted tail_unmasked"
+
+enum { ANY_MASK = 7, NO_MASK = 1, TOP_LEFT = 2, BOTTOM_RIGHT = 4 }; /* bits: rows of mask_rows */
+
 static const struct {
     const char *preset;
-    int head_dim;
-} kernels[] = {{"swap", 64}, {"swap", 72}, {"swap", 128}, {"swap_d64", 64}, {"swap_d128", 128}};
+    int head_dim, masks;
+    const char *settings, *mutants; /* words */
+} kernels[] = {
+    {"swap", 64, ANY_MASK, "", GENERAL " mask_off_by_one"},
+    {"swap", 72, ANY_MASK, "", GENERAL " mask_off_by_one padding"},
+    {"swap", 128, ANY_MASK, "", GENERAL " mask_off_by_one"},
+    {"swap_d64", 64, ANY_MASK, "", GENERAL " mask_off_by_one"},
+    {"swap_d128", 128, ANY_MASK, "", GENERAL " mask_off_by_one"},
+    {"swap", 64, TOP_LEFT | BOTTOM_RIGHT, "mask=window",
+     "last_key mask_off_by_one window_off_by_one tail_unmasked"},
+    {"swap_d128", 128, BOTTOM_RIGHT, "mask=window window=17,-1",
+     "last_key window_off_by_one tail_unmasked"},
+    {"swap", 80, ANY_MASK, "varlen=1",
+     "last_key kv_head exchange_omitted tail_unmasked mask_off_by_one sequence used_ignored"},
+    {"swap_d64", 64, BOTTOM_RIGHT, "varlen=1 dtype=bf16", "sequence used_ignored"},
+    {"swap", 64, NO_MASK | BOTTOM_RIGHT, "v_layout=transposed v_mode=gather", GENERAL},
+    {"swap", 120, NO_MASK, "v_layout=transposed v_mode=gather", "last_key tail_unmasked padding"},
+    {"swap", 64, ANY_MASK, "softcap=1", "last_key mask_off_by_one softcap_skipped"},
+    {"swap_d64", 64, NO_MASK, "softcap=1 dtype=bf16", "softcap_skipped"},
+    {"swap", 64, ANY_MASK, "alibi=1", "alibi_head"},
+    {"swap_d128", 128, BOTTOM_RIGHT, "alibi=1 dtype=bf16", "alibi_head"},
+    {"swap", 64, ANY_MASK, "bias=1", "bias_row"},
+    {"swap", 128, BOTTOM_RIGHT, "bias=1 dtype=bf16", "bias_row"},
+    {"swap", 64, ANY_MASK, "sink=1", "sink_lse"},
+    {"swap_d128", 128, NO_MASK, "sink=1 dtype=bf16", "sink_lse"},
+};
 
 static const char *const shapes[] = {
     "B=2,Hq=4,Hk=2,Sq=40,Sk=77", "B=1,Hq=2,Hk=2,Sq=64,Sk=64",  "B=1,Hq=2,Hk=1,Sq=70,Sk=33",
@@ -13,81 +42,139 @@ static const char *const shapes[] = {
     "B=2,Hq=2,Hk=1,Sq=16,Sk=16", "B=1,Hq=4,Hk=2,Sq=50,Sk=145",
 };
 
-/* The largest number of keys that a query sees. */
-static int64_t most_keys(const struct ws_problem *problem)
+/* What a mutant does to one query, which sees `visible` and has `block` keys in a block. */
+struct place {
+    const struct ws_problem *problem;
+    struct ws_visible visible;
+    int64_t batch, query, keys, block;
+    int64_t past;  /* the first key that the mask hides on the right, were there keys without end */
+    int64_t first; /* the first one that it shows on the left, likewise */
+};
+
+static bool sees_any(const struct place *at)
 {
-    int64_t queries = problem->size.seqlen_q;
-    return queries > 0 ? ws_visible_keys(problem, queries - 1) : 0;
+    return at->visible.begin < at->visible.end;
 }
 
-static bool last_key_affects(const struct ws_problem *problem, int64_t block)
+static bool last_key_affects(const struct place *at)
 {
-    (void)block;
-    return problem->size.seqlen_k > 0 && most_keys(problem) == problem->size.seqlen_k;
+    return sees_any(at) && at->visible.end == at->keys;
 }
 
-/* A query whose diagonal lies among the keys sees one that it should not. */
-static bool mask_off_by_one_affects(const struct ws_problem *problem, int64_t block)
+static bool mask_off_by_one_affects(const struct place *at)
 {
-    (void)block;
-    int64_t keys = problem->size.seqlen_k;
-    int64_t shift = problem->align == WS_ALIGN_BOTTOM_RIGHT ? keys - problem->size.seqlen_q : 0;
-    for (int64_t query = 0; query < problem->size.seqlen_q; ++query) {
-        int64_t next = query + shift + 1; /* the first key that is masked */
-        if (problem->mask == WS_MASK_CAUSAL && next >= 0 && next < keys)
-            return true;
-    }
-    return false;
+    return at->past >= 0 && at->past < at->keys;
+}
+
+static bool window_off_by_one_affects(const struct place *at)
+{
+    return at->first > 0 && at->first <= at->keys;
 }
 
 /* Of the boundary inputs, every fourth query (from 1) has a last key that moves the maximum; it
  * matters if something was summed up before. */
-static bool rescale_skipped_affects(const struct ws_problem *problem, int64_t block)
+static bool rescale_skipped_affects(const struct place *at)
 {
-    int64_t keys = problem->size.seqlen_k;
-    for (int64_t query = 1; query < problem->size.seqlen_q; query += 4)
-        if (keys > block && ws_visible_keys(problem, query) == keys)
-            return true;
-    return false;
+    return at->query % 4 == 1 && at->keys > at->block && at->visible.end == at->keys;
 }
 
-static bool kv_head_affects(const struct ws_problem *problem, int64_t block)
+static bool kv_head_affects(const struct place *at)
 {
-    (void)block;
-    return problem->size.heads_k > 1 && most_keys(problem) > 0;
+    return at->problem->size.heads_k > 1 && sees_any(at);
 }
 
-static bool exchange_omitted_affects(const struct ws_problem *problem, int64_t block)
+static bool exchange_omitted_affects(const struct place *at)
 {
-    (void)block;
-    return most_keys(problem) > 1;
+    return at->visible.end - at->visible.begin > 1;
 }
 
 /* The last block reaches past the keys, and no diagonal hides that. */
-static bool tail_unmasked_affects(const struct ws_problem *problem, int64_t block)
+static bool tail_unmasked_affects(const struct place *at)
 {
-    int64_t keys = problem->size.seqlen_k;
-    bool sees_past = problem->mask == WS_MASK_NONE ||
-                     (problem->align == WS_ALIGN_TOP_LEFT && problem->size.seqlen_q > keys);
-    return keys > 0 && keys % block != 0 && sees_past;
+    return at->keys > 0 && at->keys % at->block != 0 && at->past > at->keys &&
+           at->first <= at->keys;
 }
 
 /* Scores and with them LSE, and what lies behind the last row of O. */
-static bool padding_affects(const struct ws_problem *problem, int64_t block)
+static bool padding_affects(const struct place *at)
 {
-    (void)block;
-    bool in_scores = problem->size.head_dim_qk % 16 != 0 && most_keys(problem) > 0;
-    return in_scores || problem->size.head_dim_v % 16 != 0;
+    bool in_scores = at->problem->size.head_dim_qk % 16 != 0 && sees_any(at);
+    return in_scores || at->problem->size.head_dim_v % 16 != 0;
+}
+
+static bool sequence_affects(const struct place *at)
+{
+    return at->problem->size.batch > 1 && sees_any(at);
+}
+
+static bool used_ignored_affects(const struct place *at)
+{
+    struct ws_problem all = *at->problem;
+    all.uses_part = false;
+    struct ws_visible visible = ws_visible_keys(&all, at->batch, at->query);
+    return visible.begin != at->visible.begin || visible.end != at->visible.end;
+}
+
+static bool softcap_skipped_affects(const struct place *at)
+{
+    return sees_any(at);
+}
+
+static bool alibi_head_affects(const struct place *at)
+{
+    return at->problem->size.heads_q > 1 && at->visible.end - at->visible.begin > 1;
+}
+
+static bool bias_row_affects(const struct place *at)
+{
+    return at->query + 1 < at->problem->size.seqlen_q && at->visible.end - at->visible.begin > 1;
+}
+
+static bool sink_lse_affects(const struct place *at)
+{
+    return sees_any(at);
 }
 
 static const struct {
     const char *name;
-    bool (*affects)(const struct ws_problem *problem, int64_t block);
+    bool (*affects)(const struct place *at);
 } mutants[WS_MUTANT_COUNT] = {
 #define MUTANT(name, text) [WS_MUTANT_##name] = {#name, name##_affects},
 #include "gen/mutants.def"
 #undef MUTANT
 };
+
+static struct place place_of(const struct ws_problem *problem, int64_t batch, int64_t query,
+                             int64_t block)
+{
+    int64_t diagonal = query + ws_sequence_shift(problem, batch);
+    struct place at = {problem,
+                       ws_visible_keys(problem, batch, query),
+                       batch,
+                       query,
+                       ws_sequence_keys(problem, batch),
+                       block,
+                       INT64_MAX,
+                       0};
+    if (problem->mask == WS_MASK_CAUSAL)
+        at.past = diagonal + 1;
+    if (problem->mask == WS_MASK_WINDOW && problem->window[1] >= 0)
+        at.past = diagonal + problem->window[1] + 1;
+    if (problem->mask == WS_MASK_WINDOW && problem->window[0] >= 0)
+        at.first = diagonal - problem->window[0];
+    return at;
+}
+
+static bool affects_problem(int mutant, const struct ws_problem *problem, int64_t block)
+{
+    for (int64_t batch = 0; batch < problem->size.batch; ++batch)
+        for (int64_t query = 0; query < ws_sequence_queries(problem, batch); ++query) {
+            struct place at = place_of(problem, batch, query, block);
+            if (mutants[mutant].affects(&at))
+                return true;
+        }
+    return false;
+}
 
 /* A run's state: counts over all kernels. */
 struct tally {
@@ -103,7 +190,10 @@ static void check_shape(struct tally *tally, int mutant, const struct ws_compile
     char reason[256];
     struct ws_problem problem = make_problem(spec, shape, tally->seed);
     bool sound = mutant == WS_MUTANT_NONE;
-    if (!sound && !mutants[mutant].affects(&problem, spec->lever[WS_LEVER_block_n]))
+    problem.uses_part = problem.varlen;
+    for (int64_t b = 0; b < problem.size.batch && problem.varlen; ++b)
+        problem.length[WS_LENGTH_USED_K][b] = problem.length[WS_LENGTH_K][b] * (3 - b) / 4;
+    if (!sound && !affects_problem(mutant, &problem, spec->lever[WS_LEVER_block_n]))
         return;
     tally->affected[mutant]++;
     bool pass = passes(&tally->device, compiled->code.bytes, compiled->code.size, &compiled->shape,
@@ -115,16 +205,43 @@ static void check_shape(struct tally *tally, int mutant, const struct ws_compile
                 shape, pass ? "not noticed" : reason);
 }
 
+static void set(struct ws_spec *spec, const char *settings)
+{
+    char words[128];
+    struct ws_error error;
+    char *save = NULL;
+    snprintf(words, sizeof words, "%s", settings);
+    for (char *word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+        char *value = strchr(word, '=');
+        assert_non_null(value);
+        *value = '\0';
+        assert_ok(ws_spec_set(spec, word, value + 1, &error), &error);
+    }
+}
+
+static bool has_word(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = words; *at; at += strcspn(at, " "), at += strspn(at, " "))
+        if (strcspn(at, " ") == length && strncmp(at, word, length) == 0)
+            return true;
+    return false;
+}
+
 static void check_kernel(struct tally *tally, size_t kernel, const struct mask_row *mask)
 {
     struct ws_spec spec = load_preset(kernels[kernel].preset, kernels[kernel].head_dim, mask);
     char name[128];
-    snprintf(name, sizeof name, "%s d%d %s", kernels[kernel].preset, kernels[kernel].head_dim,
-             mask->name);
+    set(&spec, kernels[kernel].settings);
+    snprintf(name, sizeof name, "%s d%d %s %s", kernels[kernel].preset, kernels[kernel].head_dim,
+             mask->name, kernels[kernel].settings);
     for (int mutant = 0; mutant < WS_MUTANT_COUNT; ++mutant) {
         struct ws_compiled compiled = {0};
         struct ws_error error;
-        if (mutant == WS_MUTANT_mask_off_by_one && spec.mask == WS_MASK_NONE)
+        bool is_masked = spec.mask != WS_MASK_NONE;
+        if (mutant != WS_MUTANT_NONE && !has_word(kernels[kernel].mutants, mutants[mutant].name))
+            continue;
+        if (mutant == WS_MUTANT_mask_off_by_one && !is_masked)
             continue;
         assert_ok(ws_compile_mutant(&spec, (enum ws_mutant)mutant, NULL, &compiled, &error),
                   &error);
@@ -140,7 +257,8 @@ static void every_mutant_is_noticed(void **state)
     open_emulator(&tally.device);
     for (size_t kernel = 0; kernel < sizeof kernels / sizeof kernels[0]; ++kernel)
         for (int mask = 0; mask < MASK_ROWS; ++mask)
-            check_kernel(&tally, kernel, &mask_rows[mask]);
+            if (kernels[kernel].masks >> mask & 1)
+                check_kernel(&tally, kernel, &mask_rows[mask]);
     ws_tool_device_close(&tally.device);
     for (int mutant = 1; mutant < WS_MUTANT_COUNT; ++mutant) {
         print_message("%-18s affects %d problems\n", mutants[mutant].name, tally.affected[mutant]);

@@ -13,8 +13,8 @@ struct ws_grid ws_grid_of(const struct ws_spec *spec, const struct ws_problem *p
         .heads = problem->size.heads_q,
         .tiles = (problem->size.seqlen_q + rows - 1) / rows,
         .tile_rows = rows,
-        .queries = problem->size.seqlen_q,
         .longest_first = strcmp(order, "longest_first") == 0,
+        .problem = problem,
     };
 }
 
@@ -39,9 +39,11 @@ struct ws_rows ws_grid_rows(const struct ws_grid *grid, int64_t workgroup)
         tile = grid->tiles - 1 - workgroup / sequences;
     }
     int64_t first = tile * grid->tile_rows;
-    int64_t left = grid->queries - first;
+    int64_t batch = sequence / grid->heads;
+    int64_t left = ws_sequence_queries(grid->problem, batch) - first;
+    left = left > 0 ? left : 0;
     return (struct ws_rows){
-        .batch = sequence / grid->heads,
+        .batch = batch,
         .head = sequence % grid->heads,
         .first = first,
         .count = left < grid->tile_rows ? left : grid->tile_rows,
@@ -53,9 +55,16 @@ int64_t ws_visible_tiles(const struct ws_problem *problem, const struct ws_rows 
     int64_t tiles = 0;
     int64_t end = rows->first + rows->count;
     for (int64_t row = rows->first; row < end; row += 16) {
-        /* Every mask shows the later query at least what it shows the earlier. */
-        int64_t last = row + 15 < end ? row + 15 : end - 1;
-        tiles += (ws_visible_keys(problem, last) + 15) / 16;
+        int64_t first = INT64_MAX;
+        int64_t past = 0;
+        for (int64_t i = row; i < row + 16 && i < end; ++i) {
+            struct ws_visible keys = ws_visible_keys(problem, rows->batch, i);
+            if (keys.begin == keys.end)
+                continue;
+            first = keys.begin < first ? keys.begin : first;
+            past = keys.end > past ? keys.end : past;
+        }
+        tiles += past > 0 ? (past + 15) / 16 - first / 16 : 0;
     }
     return tiles;
 }
@@ -82,18 +91,22 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-enum { CORNERS = 4 };
+enum { CORNERS = 8 };
 
-/* Query rows where something about the mask changes: the first that sees a key, the first that sees
- * all, and the rows before them. */
+/* Query rows of the first sequence where something about the mask changes: the first that sees a
+ * key, the first that sees the last key, and with a window the first that does not see the first
+ * key, and that sees none; each with the row before. */
 static void corner_rows(const struct ws_problem *problem, int64_t rows[CORNERS])
 {
-    int64_t keys = problem->size.seqlen_k;
-    int64_t shift = problem->align == WS_ALIGN_BOTTOM_RIGHT ? keys - problem->size.seqlen_q : 0;
-    rows[0] = -shift - 1;
-    rows[1] = -shift;
-    rows[2] = keys - 1 - shift - 1;
-    rows[3] = keys - 1 - shift;
+    int64_t keys = ws_sequence_keys(problem, 0);
+    int64_t shift = ws_sequence_shift(problem, 0);
+    bool is_window = problem->mask == WS_MASK_WINDOW;
+    int64_t right = is_window && problem->window[1] > 0 ? problem->window[1] : 0;
+    int64_t left = is_window && problem->window[0] > 0 ? problem->window[0] : 0;
+    const int64_t corners[CORNERS / 2] = {-shift - right, keys - 1 - shift - right,
+                                          left + 1 - shift, keys + left - shift};
+    for (int i = 0; i < CORNERS; ++i)
+        rows[i] = corners[i / 2] - i % 2;
 }
 
 enum ws_status ws_sample_create(struct ws_sample *sample, const struct ws_grid *grid,
@@ -119,7 +132,7 @@ enum ws_status ws_sample_create(struct ws_sample *sample, const struct ws_grid *
         (uint64_t)workgroup_of(grid, ws_random_range(&numbers, 0, sequences - 1), grid->tiles - 1);
     int64_t corners[CORNERS];
     corner_rows(problem, corners);
-    for (int i = 0; i < CORNERS && problem->mask == WS_MASK_CAUSAL; ++i) {
+    for (int i = 0; i < CORNERS && problem->mask != WS_MASK_NONE; ++i) {
         int64_t tile = clamp(corners[i] / grid->tile_rows, 0, grid->tiles - 1);
         int64_t sequence = ws_random_range(&numbers, 0, sequences - 1);
         sample->ids[sample->count++] = (uint64_t)workgroup_of(grid, sequence, tile);

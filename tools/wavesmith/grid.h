@@ -1,4 +1,5 @@
-/* Which query rows each workgroup of a forward launch owns, stated again on the checker's side: the
+/* Which query rows each workgroup of a forward launch owns (none past the end of its sequence),
+ * stated again on the checker's side: the
  * flat grid is (batch, query head, query tile), the last fastest; with grid_order longest_first the
  * query tile is the slowest and its last one comes first. A generator that walks otherwise fails
  * verification. */
@@ -11,8 +12,9 @@
 
 struct ws_grid {
     int64_t batches, heads, tiles; /* tiles of query rows */
-    int64_t tile_rows, queries;
+    int64_t tile_rows;
     bool longest_first;
+    const struct ws_problem *problem;
 };
 
 struct ws_grid ws_grid_of(const struct ws_spec *spec, const struct ws_problem *problem);

@@ -6,9 +6,16 @@
 
 /* What a row's dominant key gains, in units of the score before score_scale. The last key gains
  * more than a lazy rescale tolerates (8 in log2). */
-enum boundary { BOUNDARY_FIRST, BOUNDARY_LAST, BOUNDARY_DIAGONAL, BOUNDARY_EDGE, BOUNDARY_COUNT };
+enum boundary {
+    BOUNDARY_FIRST,
+    BOUNDARY_LAST,
+    BOUNDARY_DIAGONAL,
+    BOUNDARY_EDGE,
+    BOUNDARY_LEFT, /* windows only */
+    BOUNDARY_COUNT
+};
 enum { ROW_MAX = 1024 }; /* the longest row that --shape takes */
-static const double gains[BOUNDARY_COUNT] = {6, 10, 8, 5};
+static const double gains[BOUNDARY_COUNT] = {6, 10, 8, 5, 8};
 static const double base_drop = 8;
 
 const char *ws_input_kind_name(enum ws_input_kind kind)
@@ -37,6 +44,18 @@ static int64_t values_rows(const struct ws_values *values)
     return values->extent[WS_BATCH] * values->extent[WS_HEAD] * values->extent[WS_TOKEN];
 }
 
+const float *ws_inputs_row(const struct ws_inputs *inputs, const struct ws_problem *problem,
+                           enum ws_tensor_id tensor, int64_t batch, int64_t head, int64_t token)
+{
+    ws_tensor_place(problem, tensor, &batch, &token);
+    return values_row(&inputs->tensor[tensor], batch, head, token);
+}
+
+static bool is_transposed(const struct ws_problem *problem, enum ws_tensor_id tensor)
+{
+    return tensor == WS_V && problem->v_layout == WS_V_TRANSPOSED;
+}
+
 static enum ws_status allocate(struct ws_values *values, const struct ws_problem *problem,
                                enum ws_tensor_id tensor, struct ws_error *error)
 {
@@ -45,6 +64,10 @@ static enum ws_status allocate(struct ws_values *values, const struct ws_problem
         values->extent[axis] = problem->stride[tensor][axis] == 0 && extent > 1 ? 1 : extent;
     }
     values->length = ws_tensor_row_length(problem, tensor);
+    if (is_transposed(problem, tensor)) {
+        values->length = problem->size.head_dim_v;
+        values->extent[WS_TOKEN] = problem->size.seqlen_k;
+    }
     size_t count = (size_t)(values_rows(values) * values->length);
     values->data = calloc(count + 1, sizeof *values->data);
     return values->data ? WS_OK
@@ -96,22 +119,33 @@ static double amplitude_of(const struct ws_problem *problem, double gain)
 
 static void mark_query(const struct ws_problem *problem, float *row, int64_t query)
 {
-    enum boundary boundary = (enum boundary)(query % BOUNDARY_COUNT);
+    const int kinds = problem->mask == WS_MASK_WINDOW ? BOUNDARY_COUNT : BOUNDARY_LEFT;
+    enum boundary boundary = (enum boundary)(query % kinds);
     int64_t length = problem->size.head_dim_qk;
     double amplitude = amplitude_of(problem, gains[boundary]);
     add_walsh(row, length, amplitude_of(problem, base_drop), WALSH_BASE);
-    if (boundary == BOUNDARY_DIAGONAL)
+    if (boundary == BOUNDARY_DIAGONAL || boundary == BOUNDARY_LEFT)
         add_diagonal(row, length, amplitude, problem->seed, query);
     else
         add_walsh(row, length, amplitude, (int)boundary);
 }
 
-static void mark_key(const struct ws_problem *problem, float *row, int64_t key)
+/* The codes of two neighbouring queries. */
+static void mark_for_queries(const struct ws_problem *problem, float *row, int64_t first)
+{
+    double amplitude = amplitude_of(problem, gains[BOUNDARY_DIAGONAL]);
+    for (int64_t query = first; query <= first + 1; ++query)
+        if (query >= 0)
+            add_diagonal(row, problem->size.head_dim_qk, amplitude, problem->seed, query);
+}
+
+static void mark_key(const struct ws_problem *problem, float *row, int64_t batch, int64_t key)
 {
     int64_t length = problem->size.head_dim_qk;
-    int64_t keys = problem->size.seqlen_k;
-    int64_t shift = problem->align == WS_ALIGN_BOTTOM_RIGHT ? keys - problem->size.seqlen_q : 0;
-    int64_t diagonal = key - shift; /* the query that sees this key as its last */
+    int64_t keys = ws_sequence_keys(problem, batch);
+    int64_t diagonal =
+        key - ws_sequence_shift(problem, batch); /* the query whose diagonal it is on */
+    const bool is_window = problem->mask == WS_MASK_WINDOW;
     const bool is_boundary[BOUNDARY_COUNT] = {
         [BOUNDARY_FIRST] = key == 0,
         [BOUNDARY_LAST] = key == keys - 1,
@@ -121,10 +155,25 @@ static void mark_key(const struct ws_problem *problem, float *row, int64_t key)
     for (int i = 0; i < BOUNDARY_COUNT; ++i)
         if (is_boundary[i])
             add_walsh(row, length, amplitude_of(problem, gains[i]), i);
-    for (int64_t query = diagonal - 1; query <= diagonal; ++query)
-        if (query >= 0)
-            add_diagonal(row, length, amplitude_of(problem, gains[BOUNDARY_DIAGONAL]),
-                         problem->seed, query);
+    /* The last key that a query sees and the next one, the first one and the one before. */
+    int64_t right = is_window ? problem->window[1] : 0;
+    if (right >= 0)
+        mark_for_queries(problem, row, diagonal - right - 1);
+    if (is_window && problem->window[0] >= 0)
+        mark_for_queries(problem, row, diagonal + problem->window[0]);
+}
+
+static void mark(const struct ws_problem *problem, enum ws_tensor_id tensor, float *row,
+                 int64_t token)
+{
+    int64_t batch = 0;
+    enum ws_length_kind kind = tensor == WS_Q ? WS_LENGTH_Q : WS_LENGTH_K;
+    while (problem->varlen && token >= problem->length[kind][batch])
+        token -= problem->length[kind][batch++];
+    if (tensor == WS_Q)
+        mark_query(problem, row, token);
+    else
+        mark_key(problem, row, batch, token);
 }
 
 static void draw(struct ws_values *values, const struct ws_problem *problem,
@@ -133,40 +182,83 @@ static void draw(struct ws_values *values, const struct ws_problem *problem,
     struct ws_random random;
     ws_random_seed(&random, problem->seed * 4 + (uint64_t)tensor);
     bool boundary = kind == WS_INPUT_BOUNDARY;
+    bool marked = boundary && (tensor == WS_Q || tensor == WS_K);
     float mean = boundary && tensor == WS_V ? 1.0F : 0.0F;
-    float deviation = boundary && tensor != WS_V ? 0.25F : 1.0F;
+    float deviation = marked ? 0.25F : 1.0F;
     int64_t tokens = values->extent[WS_TOKEN];
     for (int64_t r = 0; r < values_rows(values); ++r) {
         float *row = values->data + r * values->length;
         for (int64_t d = 0; d < values->length; ++d)
             row[d] = mean + deviation * (float)ws_random_normal(&random);
-        if (boundary && tensor == WS_Q)
-            mark_query(problem, row, r % tokens);
-        if (boundary && tensor == WS_K)
-            mark_key(problem, row, r % tokens);
+        if (marked)
+            mark(problem, tensor, row, r % tokens);
         for (int64_t d = 0; d < values->length; ++d)
             row[d] = ws_dtype_round(problem->dtype, row[d]);
     }
 }
 
+/* A bias may hide keys: single ones, a run at the start of a row, a whole row. */
+static void hide_keys(struct ws_values *bias, uint64_t seed)
+{
+    struct ws_random random;
+    ws_random_seed(&random, ~seed);
+    for (int64_t r = 0; r < values_rows(bias); ++r) {
+        float *row = bias->data + r * bias->length;
+        int64_t choice = ws_random_range(&random, 0, 15);
+        int64_t hidden = choice == 0 ? bias->length : choice < 3 ? 40 : 0;
+        for (int64_t j = 0; j < bias->length; ++j)
+            if (j < hidden || ws_random_range(&random, 0, 19) == 0)
+                row[j] = -INFINITY;
+    }
+}
+
+static enum ws_status draw_heads(struct ws_inputs *inputs, const struct ws_problem *problem,
+                                 struct ws_error *error)
+{
+    const double steepest = 1, flattest = 8, usual = 3, spread = 2;
+    struct ws_random random;
+    size_t heads = (size_t)problem->size.heads_q;
+    inputs->sink = calloc(heads, sizeof *inputs->sink);
+    inputs->slopes = calloc(heads, sizeof *inputs->slopes);
+    if (!inputs->sink || !inputs->slopes)
+        return ws_fail(error, WS_ERROR_MEMORY, "out of memory for %zu heads", heads);
+    ws_random_seed(&random, problem->seed ^ UINT64_C(0x517cc1b727220a95));
+    for (size_t h = 0; h < heads; ++h) {
+        double place = (double)h / (double)heads + 0.1 * ws_random_normal(&random) / (double)heads;
+        inputs->sink[h] = (float)(usual + spread * ws_random_normal(&random));
+        inputs->slopes[h] = (float)exp2(-steepest - (flattest - steepest) * fabs(place));
+    }
+    return WS_OK;
+}
+
 enum ws_status ws_inputs_create(struct ws_inputs *inputs, const struct ws_problem *problem,
                                 enum ws_input_kind kind, struct ws_error *error)
 {
-    for (int tensor = WS_Q; tensor <= WS_V; ++tensor) {
+    for (int tensor = 0; tensor < WS_INPUT_TENSORS; ++tensor) {
         struct ws_values *values = &inputs->tensor[tensor];
         enum ws_status status = allocate(values, problem, (enum ws_tensor_id)tensor, error);
         if (status != WS_OK)
             return status;
         draw(values, problem, (enum ws_tensor_id)tensor, kind);
     }
-    return WS_OK;
+    hide_keys(&inputs->tensor[WS_BIAS], problem->seed);
+    return draw_heads(inputs, problem, error);
 }
 
 void ws_inputs_free(struct ws_inputs *inputs)
 {
-    for (int tensor = WS_Q; tensor <= WS_V; ++tensor)
+    for (int tensor = 0; tensor < WS_INPUT_TENSORS; ++tensor)
         free(inputs->tensor[tensor].data);
+    free(inputs->sink);
+    free(inputs->slopes);
     *inputs = (struct ws_inputs){0};
+}
+
+static void store_element(const struct ws_memory *memory, const struct ws_problem *problem,
+                          int64_t row, int64_t element, float value)
+{
+    uint16_t bits = ws_dtype_pack(problem->dtype, value);
+    memcpy(ws_memory_at(memory, 2 * row) + 2 * element, &bits, sizeof bits);
 }
 
 void ws_inputs_store(const struct ws_inputs *inputs, const struct ws_problem *problem,
@@ -177,11 +269,10 @@ void ws_inputs_store(const struct ws_inputs *inputs, const struct ws_problem *pr
         for (int64_t h = 0; h < values->extent[WS_HEAD]; ++h)
             for (int64_t t = 0; t < values->extent[WS_TOKEN]; ++t) {
                 const float *row = values_row(values, b, h, t);
-                uint8_t *image =
-                    ws_memory_at(memory, 2 * ws_tensor_offset(problem, tensor, b, h, t));
                 for (int64_t d = 0; d < values->length; ++d) {
-                    uint16_t bits = ws_dtype_pack(problem->dtype, row[d]);
-                    memcpy(image + 2 * d, &bits, sizeof bits);
+                    bool across = is_transposed(problem, tensor);
+                    int64_t at = ws_tensor_offset(problem, tensor, b, h, across ? d : t);
+                    store_element(memory, problem, at, across ? t : d, row[d]);
                 }
             }
 }

@@ -1,4 +1,4 @@
-/* The numbers of a problem: Q, K and V as exact values of the problem's type. */
+/* The numbers of a problem: Q, K, V and the bias as exact values of the problem's type. */
 #ifndef WS_TOOL_INPUTS_H
 #define WS_TOOL_INPUTS_H
 
@@ -7,12 +7,15 @@
 
 /* normal: N(0,1) throughout.
  * boundary: every key's score lies about 8 below 0, where a key that reads as zeros would stand,
- * and a quarter of the rows each sees one kind of boundary key far above the rest: the first key,
- * the last one, the edges of 16-key tiles, and the keys on both sides of the mask's diagonal. V has
- * mean 1, so that a wrong row sum shows in O. */
+ * and every row sees one kind of boundary key far above the rest: the first key, the last one, the
+ * edges of 16-key tiles, the keys on both sides of the mask's diagonal, or of a window's left end.
+ * V has mean 1, so that a wrong row sum shows in O.
+ * In both the bias is N(0,1) with entries, runs and rows of -inf, a sink lies about where a row's
+ * log-sum-exp does, and ALiBi slopes range from 2^-8 to 1/2. */
 enum ws_input_kind { WS_INPUT_NORMAL, WS_INPUT_BOUNDARY, WS_INPUT_KIND_COUNT };
 
-/* Rows of one input; an axis that broadcasts has extent 1. */
+/* Rows of one input by batch, head and token, whatever its layout in memory; an axis that
+ * broadcasts has extent 1. */
 struct ws_values {
     int64_t extent[WS_AXIS_COUNT];
     int64_t length; /* of a row */
@@ -20,7 +23,8 @@ struct ws_values {
 };
 
 struct ws_inputs {
-    struct ws_values tensor[WS_V + 1]; /* by enum ws_tensor_id */
+    struct ws_values tensor[WS_INPUT_TENSORS]; /* by enum ws_tensor_id */
+    float *sink, *slopes;                      /* of every query head */
 };
 
 /* Draws the inputs from problem->seed. Zero the struct first; free it in either case. */
@@ -30,6 +34,10 @@ void ws_inputs_free(struct ws_inputs *inputs);
 
 const float *ws_values_row(const struct ws_values *values, int64_t batch, int64_t head,
                            int64_t token);
+
+/* The row of a sequence's token: ws_values_row behind ws_tensor_place. */
+const float *ws_inputs_row(const struct ws_inputs *inputs, const struct ws_problem *problem,
+                           enum ws_tensor_id tensor, int64_t batch, int64_t head, int64_t token);
 
 /* Writes one tensor's rows into the images of its memory, in the problem's type. */
 void ws_inputs_store(const struct ws_inputs *inputs, const struct ws_problem *problem,

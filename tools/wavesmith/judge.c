@@ -106,9 +106,12 @@ static void judge_row(struct judgement *judgement, struct ws_reference *referenc
                       const struct ws_memory *lse, const int64_t at[3])
 {
     const struct ws_problem *problem = judgement->problem;
+    int64_t batch = at[0];
+    int64_t token = at[2];
     ws_reference_row(reference, problem, inputs, at[0], at[1], at[2]);
+    ws_tensor_place(problem, WS_O, &batch, &token);
     int64_t columns = problem->size.head_dim_v;
-    uint8_t *image = ws_memory_at(o, 2 * ws_tensor_offset(problem, WS_O, at[0], at[1], at[2]));
+    uint8_t *image = ws_memory_at(o, 2 * ws_tensor_offset(problem, WS_O, batch, at[1], token));
     for (int64_t d = 0; d < columns; ++d) {
         uint16_t bits = 0;
         memcpy(&bits, image + 2 * d, sizeof bits);
@@ -119,7 +122,7 @@ static void judge_row(struct judgement *judgement, struct ws_reference *referenc
     judgement->verdict->rows++;
     if (!problem->lse)
         return;
-    uint8_t *cell = ws_memory_at(lse, 4 * ws_tensor_offset(problem, WS_LSE, at[0], at[1], at[2]));
+    uint8_t *cell = ws_memory_at(lse, 4 * ws_tensor_offset(problem, WS_LSE, batch, at[1], token));
     float value = 0;
     memcpy(&value, cell, sizeof value);
     judge_lse(judgement, reference->lse, at, value);

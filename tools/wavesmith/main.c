@@ -36,8 +36,10 @@ static const struct ws_command commands[] = {
      "Every problem runs twice: with N(0,1) inputs, and with the keys at every boundary dominant.\n"
      "Exit code 1 if a check failed or nothing was checked.\n",
      TAKES_CONFIG | WS_TAKES(seed) | WS_TAKES(random) | WS_TAKES(layout) | WS_TAKES(stride) |
-         WS_TAKES(far) | WS_TAKES(score_scale) | WS_TAKES(sample) | WS_TAKES(no_strict) |
-         WS_TAKES(device) | WS_TAKES(backend) | WS_TAKES(jobs) | WS_TAKES(json),
+         WS_TAKES(far) | WS_TAKES(score_scale) | WS_TAKES(window) | WS_TAKES(softcap) |
+         WS_TAKES(lengths_q) | WS_TAKES(lengths_k) | WS_TAKES(used_k) | WS_TAKES(sample) |
+         WS_TAKES(no_strict) | WS_TAKES(device) | WS_TAKES(backend) | WS_TAKES(jobs) |
+         WS_TAKES(json),
      ws_command_verify},
     {"sweep", "CONFIG", "compile every point of a config, measure and verify it",
      "Points are compiled by --jobs processes, each verified (with --verify) before it is listed, "

@@ -19,8 +19,8 @@ static int64_t distinct(const struct ws_problem *problem, enum ws_tensor_id tens
                         enum ws_axis axis)
 {
     int64_t extent = ws_tensor_extent(problem, tensor, axis);
-    bool input = tensor == WS_Q || tensor == WS_K || tensor == WS_V;
-    return input && extent > 1 && problem->stride[tensor][axis] == 0 ? 1 : extent;
+    return (int)tensor < WS_INPUT_TENSORS && extent > 1 && problem->stride[tensor][axis] == 0 ? 1
+                                                                                         : extent;
 }
 
 /* Byte offsets of all rows, ascending; malloc'ed. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const tensor_names[WS_TENSOR_COUNT] = {"q", "k", "v", "o", "lse"};
+static const char *const tensor_names[WS_TENSOR_COUNT] = {"q", "k", "v", "bias", "o", "lse"};
 static const char *const axis_names[WS_AXIS_COUNT] = {"batch", "head", "token"};
 static const char *const layout_names[] = {"bshd", "bhsd"};
 
@@ -81,6 +81,7 @@ enum ws_status ws_problem_init(struct ws_problem *problem, const struct ws_spec 
         .dtype = spec->dtype,
         .mask = spec->mask,
         .align = spec->align,
+        .v_layout = spec->v_layout,
         .lse = spec->lse,
         .alignment = spec->alignment,
         .score_scale = 1,
@@ -101,8 +102,10 @@ enum ws_status ws_problem_init(struct ws_problem *problem, const struct ws_spec 
         return ws_fail(error, WS_ERROR_ARGUMENT,
                        "--shape: Hq=%" PRId64 " is no multiple of Hk=%" PRId64,
                        problem->size.heads_q, problem->size.heads_k);
-    ws_problem_pack(problem);
-    return WS_OK;
+    enum ws_status status = ws_problem_take_features(problem, spec, error);
+    if (status == WS_OK)
+        ws_problem_pack(problem);
+    return status;
 }
 
 int64_t ws_tensor_extent(const struct ws_problem *problem, enum ws_tensor_id tensor,
@@ -110,13 +113,20 @@ int64_t ws_tensor_extent(const struct ws_problem *problem, enum ws_tensor_id ten
 {
     const struct ws_sizes *size = &problem->size;
     bool of_keys = tensor == WS_K || tensor == WS_V;
+    bool packed = problem->varlen && tensor != WS_BIAS;
+    if (tensor == WS_BIAS && !problem->bias)
+        return 0;
     switch (axis) {
     case WS_HEAD:
         return of_keys ? size->heads_k : size->heads_q;
     case WS_TOKEN:
+        if (tensor == WS_V && problem->v_layout == WS_V_TRANSPOSED)
+            return size->head_dim_v;
+        if (packed)
+            return ws_sequence_start(problem, of_keys ? WS_LENGTH_K : WS_LENGTH_Q, size->batch);
         return of_keys ? size->seqlen_k : size->seqlen_q;
     default:
-        return size->batch;
+        return packed ? 1 : size->batch;
     }
 }
 
@@ -124,6 +134,8 @@ int64_t ws_tensor_row_length(const struct ws_problem *problem, enum ws_tensor_id
 {
     if (tensor == WS_LSE)
         return 1;
+    if (tensor == WS_BIAS || (tensor == WS_V && problem->v_layout == WS_V_TRANSPOSED))
+        return problem->size.seqlen_k;
     return tensor == WS_V || tensor == WS_O ? problem->size.head_dim_v : problem->size.head_dim_qk;
 }
 
@@ -142,6 +154,16 @@ int64_t ws_tensor_offset(const struct ws_problem *problem, enum ws_tensor_id ten
 {
     const int64_t *stride = problem->stride[tensor];
     return batch * stride[WS_BATCH] + head * stride[WS_HEAD] + token * stride[WS_TOKEN];
+}
+
+void ws_tensor_place(const struct ws_problem *problem, enum ws_tensor_id tensor, int64_t *batch,
+                     int64_t *token)
+{
+    bool of_keys = tensor == WS_K || tensor == WS_V;
+    if (!problem->varlen || tensor == WS_BIAS)
+        return;
+    *token += ws_sequence_start(problem, of_keys ? WS_LENGTH_K : WS_LENGTH_Q, *batch);
+    *batch = 0;
 }
 
 /* Elements that a stride of this tensor must be a multiple of. */
@@ -168,13 +190,16 @@ static int64_t room(const struct ws_problem *problem, enum ws_tensor_id tensor, 
 static void pack_tensor(struct ws_problem *problem, enum ws_tensor_id tensor,
                         const int64_t pad[WS_AXIS_COUNT])
 {
-    /* LSE is one float a row: the query index runs fastest, whatever the layout. */
-    bool heads_inside = problem->layout == WS_BSHD && tensor != WS_LSE;
+    /* Where a row is no head of a token, the layout has nothing to say. */
+    bool of_rows =
+        tensor != WS_LSE && tensor != WS_BIAS && (tensor != WS_V || problem->v_layout == WS_V_ROW);
+    bool heads_inside = problem->layout == WS_BSHD && of_rows;
     enum ws_axis inner = heads_inside ? WS_HEAD : WS_TOKEN;
     enum ws_axis outer = heads_inside ? WS_TOKEN : WS_HEAD;
     int64_t *stride = problem->stride[tensor];
     int64_t step = stride_step(problem, tensor);
     int64_t row = ws_tensor_row_length(problem, tensor);
+    row = row > 0 ? row : 1;
     stride[inner] = round_up(row + pad[inner], step);
     stride[outer] = round_up(stride[inner] * room(problem, tensor, inner) + pad[outer], step);
     stride[WS_BATCH] = round_up(stride[outer] * room(problem, tensor, outer) + pad[WS_BATCH], step);
@@ -206,7 +231,8 @@ static enum ws_status parse_axis(const char *text, enum ws_tensor_id *tensor, en
     int found_axis = find_name(axis_names, WS_AXIS_COUNT, axis_text, axis_length);
     if (found_tensor < 0 || found_axis < 0)
         return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "'%s' should name a tensor and an axis: q, k, v, o or lse, a colon, batch, "
+                       "'%s' should name a tensor and an axis: q, k, v, bias, o or lse, a colon, "
+                       "batch, "
                        "head or token; for instance q:batch",
                        text);
     *tensor = (enum ws_tensor_id)found_tensor;
@@ -280,7 +306,7 @@ static void draw_strides(struct ws_problem *problem, struct ws_random *random)
             pad[axis] = ws_random_range(random, 0, 2) == 0 ? ws_random_range(random, 1, 64) : 0;
         pack_tensor(problem, (enum ws_tensor_id)tensor, pad);
     }
-    for (int tensor = WS_Q; tensor <= WS_V; ++tensor)
+    for (int tensor = 0; tensor < WS_INPUT_TENSORS; ++tensor)
         for (int axis = WS_BATCH; axis <= WS_HEAD; ++axis)
             if (ws_random_range(random, 0, 9) == 0)
                 problem->stride[tensor][axis] = 0;
@@ -297,6 +323,7 @@ void ws_problem_randomize(struct ws_problem *problem, struct ws_random *random)
     problem->layout = ws_random_range(random, 0, 1) ? WS_BHSD : WS_BSHD;
     problem->score_scale = ws_random_range(random, 0, 3) == 0 ? 30 : 1;
     problem->seed = ws_random_bits(random) >> 32;
+    ws_problem_draw_features(problem, random);
     draw_strides(problem, random);
 }
 
@@ -322,6 +349,7 @@ void ws_problem_text(const struct ws_problem *problem, char text[WS_PROBLEM_TEXT
     if (size->head_dim_v != size->head_dim_qk)
         append(text, ",Dv=%" PRId64, size->head_dim_v);
     append(text, " --layout %s", layout_names[problem->layout]);
+    ws_features_text(problem, text);
     struct ws_problem packed = *problem;
     ws_problem_pack(&packed);
     for (int tensor = 0; tensor < WS_TENSOR_COUNT; ++tensor)
@@ -332,16 +360,6 @@ void ws_problem_text(const struct ws_problem *problem, char text[WS_PROBLEM_TEXT
     if (problem->score_scale != 1)
         append(text, " --score-scale %.17g", problem->score_scale);
     append(text, " --seed %" PRIu64, problem->seed);
-}
-
-int64_t ws_visible_keys(const struct ws_problem *problem, int64_t query)
-{
-    int64_t keys = problem->size.seqlen_k;
-    if (problem->mask == WS_MASK_NONE)
-        return keys;
-    int64_t shift = problem->align == WS_ALIGN_BOTTOM_RIGHT ? keys - problem->size.seqlen_q : 0;
-    int64_t visible = query + shift + 1;
-    return visible < 0 ? 0 : visible < keys ? visible : keys;
 }
 
 float ws_problem_scale(const struct ws_problem *problem)

@@ -1,5 +1,5 @@
-/* A forward problem: sizes, mask, scale and where each row lies. Says nothing of how a kernel
- * computes it. */
+/* A forward problem: sizes, mask, features, scale and where each row lies. Says nothing of how a
+ * kernel computes it. */
 #ifndef WS_TOOL_PROBLEM_H
 #define WS_TOOL_PROBLEM_H
 
@@ -10,7 +10,9 @@
 #include "gen/spec.h"
 #include "tools/wavesmith/number.h"
 
-enum ws_tensor_id { WS_Q, WS_K, WS_V, WS_O, WS_LSE, WS_TENSOR_COUNT };
+/* The inputs come first. */
+enum ws_tensor_id { WS_Q, WS_K, WS_V, WS_BIAS, WS_O, WS_LSE, WS_TENSOR_COUNT };
+enum { WS_INPUT_TENSORS = WS_BIAS + 1 };
 enum ws_axis { WS_BATCH, WS_HEAD, WS_TOKEN, WS_AXIS_COUNT };
 enum ws_layout { WS_BSHD, WS_BHSD };
 
@@ -19,12 +21,22 @@ struct ws_sizes {
     int64_t batch, heads_q, heads_k, seqlen_q, seqlen_k, head_dim_qk, head_dim_v;
 };
 
+/* Lengths of the sequences of a packed batch; used: how many of its keys count. */
+enum ws_length_kind { WS_LENGTH_Q, WS_LENGTH_K, WS_LENGTH_USED_K, WS_LENGTH_KINDS };
+enum { WS_SEQUENCES_MAX = 32 };
+
 struct ws_problem {
-    struct ws_sizes size; /* all given */
+    struct ws_sizes size; /* all given; varlen: the longest lengths */
     enum ws_dtype dtype;
     enum ws_mask mask;
     enum ws_align align;
-    bool lse;
+    enum ws_v_layout v_layout;
+    bool lse, varlen, sink, alibi, bias;
+    double softcap;    /* 0: none */
+    int64_t window[2]; /* of mask window: keys left and right of the diagonal, -1 for all */
+    bool window_fixed; /* by the spec */
+    bool uses_part;    /* varlen: not all keys count */
+    int64_t length[WS_LENGTH_KINDS][WS_SEQUENCES_MAX];
     int alignment;      /* bytes; no pointer is aligned better, every stride is a multiple */
     double score_scale; /* scale = score_scale / sqrt(head_dim_qk) */
     enum ws_layout layout;
@@ -56,22 +68,51 @@ void ws_problem_randomize(struct ws_problem *problem, struct ws_random *random);
 
 /* The command-line options that state the problem again but for its mask,
  * "--shape ... --layout ... --seed ...". */
-enum { WS_PROBLEM_TEXT_SIZE = 1024 };
+enum { WS_PROBLEM_TEXT_SIZE = 2048 };
 void ws_problem_text(const struct ws_problem *problem, char text[WS_PROBLEM_TEXT_SIZE]);
 
-/* Number of indices along an axis, and elements of one row (head dim; 1 for LSE). */
+/* Features: taken from a spec with values of their own, drawn, set by the options --lengths-q,
+ * --lengths-k, --used-k and --window, and as text behind a problem's. */
+enum ws_status ws_problem_take_features(struct ws_problem *problem, const struct ws_spec *spec,
+                                        struct ws_error *error);
+void ws_problem_draw_features(struct ws_problem *problem, struct ws_random *random);
+enum ws_status ws_problem_set_lengths(struct ws_problem *problem, enum ws_length_kind kind,
+                                      const char *text, struct ws_error *error);
+enum ws_status ws_problem_set_window(struct ws_problem *problem, const char *text,
+                                     struct ws_error *error);
+void ws_features_text(const struct ws_problem *problem, char text[WS_PROBLEM_TEXT_SIZE]);
+
+/* Number of indices along an axis in memory, and elements of one row there (head dim; keys of the
+ * bias and of a transposed V, whose tokens are head dims; 1 for LSE). Packed sequences are one
+ * batch. A tensor that the problem does not have is empty. */
 int64_t ws_tensor_extent(const struct ws_problem *problem, enum ws_tensor_id tensor,
                          enum ws_axis axis);
 int64_t ws_tensor_row_length(const struct ws_problem *problem, enum ws_tensor_id tensor);
 int ws_tensor_element_bytes(enum ws_tensor_id tensor);
 const char *ws_tensor_name(enum ws_tensor_id tensor);
 
-/* Offset of a row in elements. */
+/* Offset of a row in elements, by its indices in memory. */
 int64_t ws_tensor_offset(const struct ws_problem *problem, enum ws_tensor_id tensor, int64_t batch,
                          int64_t head, int64_t token);
 
-/* How many of the first keys query i sees: 0..seqlen_k. Every mask so far shows a prefix. */
-int64_t ws_visible_keys(const struct ws_problem *problem, int64_t query);
+/* Turns a sequence and a token of it into indices in memory: packed sequences follow each other. */
+void ws_tensor_place(const struct ws_problem *problem, enum ws_tensor_id tensor, int64_t *batch,
+                     int64_t *token);
+
+/* A sequence: how many queries and keys (that count), where it starts in the packed tokens, and
+ * which key, from its query's index, is on the diagonal of a mask. */
+int64_t ws_sequence_queries(const struct ws_problem *problem, int64_t batch);
+int64_t ws_sequence_keys(const struct ws_problem *problem, int64_t batch);
+int64_t ws_sequence_start(const struct ws_problem *problem, enum ws_length_kind kind,
+                          int64_t batch);
+int64_t ws_sequence_shift(const struct ws_problem *problem, int64_t batch);
+
+/* The keys that the mask shows to a query: begin up to but without end; equal where there are none.
+ */
+struct ws_visible {
+    int64_t begin, end;
+};
+struct ws_visible ws_visible_keys(const struct ws_problem *problem, int64_t batch, int64_t query);
 
 float ws_problem_scale(const struct ws_problem *problem);
 

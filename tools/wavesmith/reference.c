@@ -68,60 +68,134 @@ static const struct {
     double normal, half_step;
 } resolutions[] = {[WS_F16] = {0x1p-14, 0x1p-25}, [WS_BF16] = {0x1p-126, 0x1p-134}};
 
-static void exact_row(struct ws_reference *reference, const struct ws_problem *problem,
-                      const float *q, const struct ws_values *k, const struct ws_values *v,
-                      int64_t batch, int64_t kv_head, int64_t keys)
+/* One query row. */
+struct row {
+    const struct ws_problem *problem;
+    const struct ws_inputs *inputs;
+    int64_t batch, head, kv_head, query;
+    struct ws_visible keys;
+    const float *q, *bias; /* bias: NULL for none */
+};
+
+static const float *key_row(const struct row *row, enum ws_tensor_id tensor, int64_t key)
 {
-    double scale = (double)ws_problem_scale(problem);
-    double max = -INFINITY;
-    for (int64_t j = 0; j < keys; ++j) {
-        const float *row = ws_values_row(k, batch, kv_head, j);
-        reference->scores[j] = scale * dot_exact(q, row, k->length);
-        max = fmax(max, reference->scores[j]);
-    }
-    double half_step = resolutions[problem->dtype].half_step;
-    double sum = 0;
-    for (int64_t j = 0; j < keys; ++j) {
-        double p = exp(reference->scores[j] - max);
-        double blur = p < resolutions[problem->dtype].normal ? fmin(p, half_step) : 0;
-        const float *row = ws_values_row(v, batch, kv_head, j);
-        sum += p;
-        for (int64_t d = 0; d < v->length; ++d) {
-            reference->o[d] += p * (double)row[d];
-            reference->magnitude[d] += p * fabs((double)row[d]);
-            reference->blur[d] += blur * fabs((double)row[d]);
-        }
-    }
-    for (int64_t d = 0; d < v->length; ++d) {
-        reference->o[d] /= sum;
-        reference->magnitude[d] /= sum;
-        reference->blur[d] = reference->blur[d] / sum + half_step;
-    }
-    reference->lse = max + log(sum);
+    return ws_inputs_row(row->inputs, row->problem, tensor, row->batch, row->kv_head, key);
 }
 
-static void rounded_row(struct ws_reference *reference, const struct ws_problem *problem,
-                        const float *q, const struct ws_values *k, const struct ws_values *v,
-                        int64_t batch, int64_t kv_head, int64_t keys)
+/* How far key j lies from the query's diagonal. */
+static double distance(const struct row *row, int64_t key)
 {
-    float scale_log2 = ws_problem_scale(problem) * 1.44269504F;
+    int64_t excess =
+        ws_sequence_keys(row->problem, row->batch) - ws_sequence_queries(row->problem, row->batch);
+    return fabs((double)(row->query + excess - key));
+}
+
+static double exact_score(const struct row *row, int64_t key)
+{
+    const struct ws_problem *problem = row->problem;
+    double s = (double)ws_problem_scale(problem) *
+               dot_exact(row->q, key_row(row, WS_K, key), problem->size.head_dim_qk);
+    double cap = (double)(float)problem->softcap;
+    if (problem->softcap != 0)
+        s = cap * tanh(s / cap);
+    if (row->bias)
+        s += (double)row->bias[key];
+    if (problem->alibi)
+        s -= (double)row->inputs->slopes[row->head] * distance(row, key);
+    return s;
+}
+
+static float rounded_score(const struct row *row, int64_t key)
+{
+    const struct ws_problem *problem = row->problem;
+    float cap = (float)problem->softcap;
+    float s = ws_problem_scale(problem) *
+              dot_rounded(row->q, key_row(row, WS_K, key), problem->size.head_dim_qk);
+    if (problem->softcap != 0)
+        s = cap * tanhf(s / cap);
+    if (row->bias)
+        s += row->bias[key];
+    if (problem->alibi)
+        s -= row->inputs->slopes[row->head] * (float)distance(row, key);
+    return s;
+}
+
+/* The smallest part of the softmax that f32 resolves, 2^-126, with a maximum that may lag by 2^8.
+ */
+static const double below_sink = 0x1p-118;
+
+/* The part of the softmax that the keys have beside the sink, and LSE with it. */
+static double beside_sink(const struct row *row, double *lse)
+{
+    if (!row->problem->sink)
+        return 1;
+    double sink = (double)row->inputs->sink[row->head];
+    double high = fmax(*lse, sink);
+    double both = high + log(exp(*lse - high) + exp(sink - high));
+    double part = exp(*lse - both);
+    *lse = both;
+    return part;
+}
+
+/* Returns false where no key is visible, be it that the bias hides them. */
+static bool exact_row(struct ws_reference *reference, const struct row *row)
+{
+    const int64_t columns = row->problem->size.head_dim_v;
+    double max = -INFINITY;
+    for (int64_t j = row->keys.begin; j < row->keys.end; ++j) {
+        reference->scores[j] = exact_score(row, j);
+        max = fmax(max, reference->scores[j]);
+    }
+    if (isinf(max))
+        return false;
+    double half_step = resolutions[row->problem->dtype].half_step;
+    double normal = resolutions[row->problem->dtype].normal;
+    double sum = 0;
+    for (int64_t j = row->keys.begin; j < row->keys.end; ++j) {
+        double p = exp(reference->scores[j] - max);
+        double blur = p < normal ? fmin(p, 2 * half_step) : 0;
+        const float *v = key_row(row, WS_V, j);
+        sum += p;
+        for (int64_t d = 0; d < columns; ++d) {
+            reference->o[d] += p * (double)v[d];
+            reference->magnitude[d] += p * fabs((double)v[d]);
+            reference->blur[d] += blur * fabs((double)v[d]);
+        }
+    }
+    reference->lse = max + log(sum);
+    double factor = beside_sink(row, &reference->lse) / sum;
+    for (int64_t d = 0; d < columns; ++d) {
+        double beside = row->problem->sink ? below_sink * reference->magnitude[d] / sum : 0;
+        reference->o[d] *= factor;
+        reference->magnitude[d] *= factor;
+        reference->blur[d] = reference->blur[d] * factor + half_step + beside;
+    }
+    return true;
+}
+
+static void rounded_row(struct ws_reference *reference, const struct row *row)
+{
+    const float log2_e = 1.44269504F;
+    const enum ws_dtype dtype = row->problem->dtype;
+    const int64_t columns = row->problem->size.head_dim_v;
     float max = -INFINITY;
-    for (int64_t j = 0; j < keys; ++j) {
-        const float *row = ws_values_row(k, batch, kv_head, j);
-        reference->weights[j] = dot_rounded(q, row, k->length) * scale_log2;
+    for (int64_t j = row->keys.begin; j < row->keys.end; ++j) {
+        reference->weights[j] = rounded_score(row, j) * log2_e;
         max = fmaxf(max, reference->weights[j]);
     }
     float sum = 0;
-    for (int64_t j = 0; j < keys; ++j) {
+    for (int64_t j = row->keys.begin; j < row->keys.end; ++j) {
         float p = exp2f(reference->weights[j] - max);
-        float rounded = ws_dtype_round(problem->dtype, p);
-        const float *row = ws_values_row(v, batch, kv_head, j);
+        float rounded = ws_dtype_round(dtype, p);
+        const float *v = key_row(row, WS_V, j);
         sum += p;
-        for (int64_t d = 0; d < v->length; ++d)
-            reference->rounded[d] += rounded * row[d];
+        for (int64_t d = 0; d < columns; ++d)
+            reference->rounded[d] += rounded * v[d];
     }
-    for (int64_t d = 0; d < v->length; ++d)
-        reference->rounded[d] = ws_dtype_round(problem->dtype, reference->rounded[d] / sum);
+    double lse = (double)(max / log2_e) + log((double)sum);
+    float part = (float)beside_sink(row, &lse);
+    for (int64_t d = 0; d < columns; ++d)
+        reference->rounded[d] = ws_dtype_round(dtype, reference->rounded[d] / sum * part);
 }
 
 void ws_reference_row(struct ws_reference *reference, const struct ws_problem *problem,
@@ -133,13 +207,20 @@ void ws_reference_row(struct ws_reference *reference, const struct ws_problem *p
     memset(reference->blur, 0, columns * sizeof *reference->blur);
     memset(reference->rounded, 0, columns * sizeof *reference->rounded);
     reference->lse = -INFINITY;
-    int64_t keys = ws_visible_keys(problem, query);
-    if (keys == 0)
+    struct row row = {
+        .problem = problem,
+        .inputs = inputs,
+        .batch = batch,
+        .head = head,
+        .kv_head = head / (problem->size.heads_q / problem->size.heads_k),
+        .query = query,
+        .keys = ws_visible_keys(problem, batch, query),
+    };
+    if (row.keys.begin == row.keys.end)
         return;
-    const float *q = ws_values_row(&inputs->tensor[WS_Q], batch, head, query);
-    const struct ws_values *k = &inputs->tensor[WS_K];
-    const struct ws_values *v = &inputs->tensor[WS_V];
-    int64_t kv_head = head / (problem->size.heads_q / problem->size.heads_k);
-    exact_row(reference, problem, q, k, v, batch, kv_head, keys);
-    rounded_row(reference, problem, q, k, v, batch, kv_head, keys);
+    row.q = ws_inputs_row(inputs, problem, WS_Q, batch, head, query);
+    if (problem->bias)
+        row.bias = ws_inputs_row(inputs, problem, WS_BIAS, batch, head, query);
+    if (exact_row(reference, &row))
+        rounded_row(reference, &row);
 }

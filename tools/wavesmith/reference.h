@@ -14,8 +14,9 @@
 struct ws_reference {
     double *o;         /* exact */
     double *magnitude; /* sum_j p_j |v_j|: what an error is measured against */
-    double *blur;   /* what 16 bits cannot resolve near 0: half a subnormal step of O, and of every
-                       subnormal p_j (the largest being 1) times |v_j| */
+    double *blur;   /* what cannot be resolved near 0: half a subnormal step of O, a step (p_j may be
+                       truncated) of every subnormal p_j (the largest being 1) times |v_j|, and
+                       what f32 loses of O below a sink that is far above every score */
     float *rounded; /* O of the rounding reference */
     double lse;     /* natural log; -inf where no key is visible */
     double *scores; /* scratch, seqlen_k */
@@ -27,7 +28,8 @@ enum ws_status ws_reference_create(struct ws_reference *reference, const struct 
                                    struct ws_error *error);
 void ws_reference_free(struct ws_reference *reference);
 
-/* Computes the row (batch, query head, query). A row that sees no key has o = 0, lse = -inf. */
+/* Computes the row (sequence, query head, query). A row that sees no key has o = 0, lse = -inf,
+ * with a sink too. */
 void ws_reference_row(struct ws_reference *reference, const struct ws_problem *problem,
                       const struct ws_inputs *inputs, int64_t batch, int64_t head, int64_t query);
 

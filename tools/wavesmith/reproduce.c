@@ -34,7 +34,10 @@ void ws_reproduction(char text[WS_COMMAND_SIZE], const struct ws_arguments *argu
         ws_append(text, WS_COMMAND_SIZE, " --set");
         append_word(text, arguments->set.items[i]);
     }
-    if (arguments->causal || says_mask)
+    if (says_mask && problem->mask == WS_MASK_WINDOW)
+        ws_append(text, WS_COMMAND_SIZE, " --set mask=window --set align=%s",
+                  problem->align == WS_ALIGN_TOP_LEFT ? "top_left" : "bottom_right");
+    else if (arguments->causal || says_mask)
         append_option(text, "--causal",
                       problem->mask == WS_MASK_NONE         ? "none"
                       : problem->align == WS_ALIGN_TOP_LEFT ? "top_left"

@@ -58,7 +58,8 @@ void ws_trial_unload(struct ws_loaded *loaded)
 }
 
 struct ws_fmha_fwd_args ws_problem_args(const struct ws_problem *problem,
-                                        const uint64_t address[WS_TENSOR_COUNT])
+                                        const uint64_t address[WS_TENSOR_COUNT],
+                                        const struct ws_arrays *arrays)
 {
     const int64_t (*stride)[WS_AXIS_COUNT] = problem->stride;
     const struct ws_sizes *size = &problem->size;
@@ -67,15 +68,22 @@ struct ws_fmha_fwd_args ws_problem_args(const struct ws_problem *problem,
         .k = address[WS_K],
         .v = address[WS_V],
         .o = address[WS_O],
-        .lse = address[WS_LSE],
+        .lse = problem->lse ? address[WS_LSE] : 0,
+        .bias = problem->bias ? address[WS_BIAS] : 0,
+        .sink = arrays->address[WS_ARRAY_SINK],
+        .alibi_slopes = arrays->address[WS_ARRAY_SLOPES],
+        .cu_seqlens_q = arrays->address[WS_ARRAY_CU_SEQLENS_Q],
+        .cu_seqlens_k = arrays->address[WS_ARRAY_CU_SEQLENS_K],
+        .seqused_k = arrays->address[WS_ARRAY_SEQUSED_K],
         .scale = ws_problem_scale(problem),
+        .softcap = (float)problem->softcap,
         .batch = (int32_t)size->batch,
         .heads_q = (int32_t)size->heads_q,
         .heads_k = (int32_t)size->heads_k,
         .seqlen_q = (int32_t)size->seqlen_q,
         .seqlen_k = (int32_t)size->seqlen_k,
-        .window_left = -1,
-        .window_right = -1,
+        .window_left = (int32_t)problem->window[0],
+        .window_right = (int32_t)problem->window[1],
         .q_batch_stride = stride[WS_Q][WS_BATCH],
         .q_head_stride = stride[WS_Q][WS_HEAD],
         .q_token_stride = stride[WS_Q][WS_TOKEN],
@@ -91,6 +99,9 @@ struct ws_fmha_fwd_args ws_problem_args(const struct ws_problem *problem,
         .lse_batch_stride = stride[WS_LSE][WS_BATCH],
         .lse_head_stride = stride[WS_LSE][WS_HEAD],
         .lse_token_stride = stride[WS_LSE][WS_TOKEN],
+        .bias_batch_stride = stride[WS_BIAS][WS_BATCH],
+        .bias_head_stride = stride[WS_BIAS][WS_HEAD],
+        .bias_token_stride = stride[WS_BIAS][WS_TOKEN],
     };
 }
 
@@ -103,6 +114,7 @@ struct bench {
     const struct ws_trial_options *options;
     struct ws_memory memory[WS_TENSOR_COUNT];
     struct ws_inputs inputs;
+    struct ws_arrays arrays;
     struct ws_grid grid;
     struct ws_sample sample;
     struct ws_rows *rows; /* of the sample */
@@ -145,9 +157,13 @@ static enum ws_status allocate(struct bench *bench, struct ws_error *error)
 static enum ws_status upload(struct bench *bench, enum ws_input_kind kind, struct ws_error *error)
 {
     ws_inputs_free(&bench->inputs);
+    ws_arrays_free(&bench->arrays);
     enum ws_status status = ws_inputs_create(&bench->inputs, bench->problem, kind, error);
+    if (status == WS_OK)
+        status = ws_arrays_create(&bench->arrays, bench->loaded->device->device, bench->problem,
+                                  &bench->inputs, error);
     for (int t = 0; t < WS_TENSOR_COUNT && status == WS_OK; ++t) {
-        if (t <= WS_V)
+        if (t < WS_INPUT_TENSORS)
             ws_inputs_store(&bench->inputs, bench->problem, (enum ws_tensor_id)t,
                             &bench->memory[t]);
         else
@@ -178,7 +194,7 @@ static enum ws_status launch(struct bench *bench, struct ws_error *broken, struc
     uint64_t address[WS_TENSOR_COUNT];
     for (int t = 0; t < WS_TENSOR_COUNT; ++t)
         address[t] = bench->memory[t].address;
-    struct ws_fmha_fwd_args args = ws_problem_args(bench->problem, address);
+    struct ws_fmha_fwd_args args = ws_problem_args(bench->problem, address, &bench->arrays);
     struct ws_launch launch = {.grid = {0, 1, 1}, .args = &args, .args_size = sizeof args};
     memcpy(launch.block, bench->loaded->block, sizeof launch.block);
     enum ws_status status = ws_fmha_fwd_grid(bench->spec, &args, &launch.grid[0], error);
@@ -297,6 +313,7 @@ enum ws_status ws_trial_run(struct ws_trial *trial, const struct ws_loaded *load
     for (int kind = 0; kind < WS_INPUT_KIND_COUNT && status == WS_OK && trial->verdict.pass; ++kind)
         status = run_kind(&bench, (enum ws_input_kind)kind, error);
     ws_inputs_free(&bench.inputs);
+    ws_arrays_free(&bench.arrays);
     for (int t = 0; t < WS_TENSOR_COUNT; ++t)
         ws_memory_free(&bench.memory[t]);
     ws_sample_free(&bench.sample);

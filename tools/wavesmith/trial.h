@@ -3,6 +3,7 @@
 #define WS_TOOL_TRIAL_H
 
 #include "gen/wavesmith.h"
+#include "tools/wavesmith/arrays.h"
 #include "tools/wavesmith/device.h"
 #include "tools/wavesmith/judge.h"
 
@@ -49,9 +50,10 @@ enum ws_status ws_trial_run(struct ws_trial *trial, const struct ws_loaded *load
                             const struct ws_trial_options *options, struct ws_error *error);
 void ws_trial_free(struct ws_trial *trial);
 
-/* The argument block of a problem with tensors at the given addresses. */
+/* The argument block of a problem with tensors and arrays at the given addresses. */
 struct ws_fmha_fwd_args ws_problem_args(const struct ws_problem *problem,
-                                        const uint64_t address[WS_TENSOR_COUNT]);
+                                        const uint64_t address[WS_TENSOR_COUNT],
+                                        const struct ws_arrays *arrays);
 
 double ws_wall_seconds(void);
 

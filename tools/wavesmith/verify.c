@@ -44,11 +44,13 @@ static enum ws_status check_random(const struct verification *v, struct ws_error
     bool sizes_given = sizes->batch >= 0 || sizes->heads_q >= 0 || sizes->heads_k >= 0 ||
                        sizes->seqlen_q >= 0 || sizes->seqlen_k >= 0;
     bool given = sizes_given || arguments->layout || arguments->stride.count > 0 ||
-                 arguments->far.count > 0 || arguments->given[WS_OPTION_score_scale];
+                 arguments->far.count > 0 || arguments->given[WS_OPTION_score_scale] ||
+                 arguments->window || arguments->given[WS_OPTION_softcap] || arguments->lengths_q ||
+                 arguments->lengths_k || arguments->used_k;
     if (given)
         return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "--random draws sizes (but D and Dv), layout, strides and score scale; "
-                       "leave them out");
+                       "--random draws sizes (but D and Dv), layout, strides, score scale and what "
+                       "features take; leave them out");
     return WS_OK;
 }
 
@@ -212,6 +214,29 @@ static enum ws_status set_strides(struct ws_problem *problem, const struct ws_ar
     return status;
 }
 
+/* What features take, by option. */
+static enum ws_status set_features(struct ws_problem *problem, const struct ws_arguments *arguments,
+                                   struct ws_error *error)
+{
+    const char *const lengths[WS_LENGTH_KINDS] = {arguments->lengths_q, arguments->lengths_k,
+                                                  arguments->used_k};
+    enum ws_status status = WS_OK;
+    if (arguments->window)
+        status = ws_problem_set_window(problem, arguments->window, error);
+    for (int kind = 0; kind < WS_LENGTH_KINDS && status == WS_OK; ++kind)
+        if (lengths[kind])
+            status =
+                ws_problem_set_lengths(problem, (enum ws_length_kind)kind, lengths[kind], error);
+    if (status != WS_OK || !arguments->given[WS_OPTION_softcap])
+        return status;
+    if (problem->softcap == 0 || arguments->softcap <= 0)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "--softcap %g: it takes a number above 0, and feature softcap in the config",
+                       arguments->softcap);
+    problem->softcap = arguments->softcap;
+    return WS_OK;
+}
+
 static enum ws_status check_shape(struct verification *v, size_t index, struct ws_error *error)
 {
     const struct ws_spec *spec = &v->points.config.points[index].spec;
@@ -220,16 +245,20 @@ static enum ws_status check_shape(struct verification *v, size_t index, struct w
     problem.seed = v->seed;
     problem.score_scale = v->arguments->score_scale;
     if (status == WS_OK)
+        status = set_features(&problem, v->arguments, error);
+    if (status == WS_OK) {
+        ws_problem_pack(&problem); /* lengths change it */
         status = set_strides(&problem, v->arguments, error);
+    }
     return status == WS_OK ? check_problem(v, index, spec, &problem, error) : status;
 }
 
 static void draw_mask(struct ws_spec *spec, struct ws_random *random)
 {
-    int64_t choice = ws_random_range(random, 0, 2);
-    spec->mask = choice == 0 ? WS_MASK_NONE : WS_MASK_CAUSAL;
+    int64_t choice = ws_random_range(random, 0, 4);
+    spec->mask = choice == 0 ? WS_MASK_NONE : choice < 3 ? WS_MASK_CAUSAL : WS_MASK_WINDOW;
     if (choice != 0)
-        spec->align = choice == 1 ? WS_ALIGN_BOTTOM_RIGHT : WS_ALIGN_TOP_LEFT;
+        spec->align = choice % 2 == 1 ? WS_ALIGN_BOTTOM_RIGHT : WS_ALIGN_TOP_LEFT;
 }
 
 static enum ws_status check_random_problem(struct verification *v, size_t index, uint64_t number,
