@@ -262,7 +262,7 @@ static void check_float(struct machine *m, const struct format *f, const struct 
     }
     uint32_t bits = result(m, f, row, column);
     double got = f->result_bits == 32 ? as_float(bits) : value_of(bits, f->kind);
-    double largest = f->result_bits == 16 && f->kind == F16 ? 65504.0 : 0x1.fffffep127;
+    double largest = f->result_bits == 32 ? 0x1.fffffep127 : f->kind == F16 ? 65504.0 : 0x1.fep127;
     if (isnan(sum)) {
         assert_true(isnan(got));
     } else if (!(size < largest)) { /* infinite, or it may overflow on the way */
