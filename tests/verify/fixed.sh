@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# fixed.sh WAVESMITH PRESETS LIST: verifies every problem of the list.
+# fixed.sh WAVESMITH PRESETS LIST COUNT: verifies every problem of the list, which has COUNT of them.
 set -u
 wavesmith=$1
 presets=$2
@@ -14,4 +14,4 @@ while read -r preset options; do
     fi
 done <"$3"
 echo "$count problems, $failures failed"
-[ "$count" -eq 50 ] && [ "$failures" -eq 0 ]
+[ "$count" -eq "$4" ] && [ "$failures" -eq 0 ]

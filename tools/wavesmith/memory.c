@@ -19,8 +19,9 @@ static int64_t distinct(const struct ws_problem *problem, enum ws_tensor_id tens
                         enum ws_axis axis)
 {
     int64_t extent = ws_tensor_extent(problem, tensor, axis);
-    return (int)tensor < WS_INPUT_TENSORS && extent > 1 && problem->stride[tensor][axis] == 0 ? 1
-                                                                                         : extent;
+    return (int)tensor < WS_INPUT_TENSORS && extent > 1 && problem->stride[tensor][axis] == 0
+               ? 1
+               : extent;
 }
 
 /* Byte offsets of all rows, ascending; malloc'ed. */
