@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a row's dominant key gains, in units of the score before score_scale. The last key gains
+/* What a row's dominant key gains, in units of the score, whatever the scale. The last key gains
  * more than a lazy rescale tolerates (8 in log2). */
 enum boundary {
     BOUNDARY_FIRST,
@@ -114,7 +114,7 @@ enum { WALSH_BASE = BOUNDARY_COUNT }; /* the boundaries' are numbered as they ar
 
 static double amplitude_of(const struct ws_problem *problem, double gain)
 {
-    return sqrt(gain / sqrt((double)problem->size.head_dim_qk));
+    return sqrt(gain / ((double)ws_problem_scale(problem) * (double)problem->size.head_dim_qk));
 }
 
 static void mark_query(const struct ws_problem *problem, float *row, int64_t query)
@@ -184,7 +184,7 @@ static void draw(struct ws_values *values, const struct ws_problem *problem,
     bool boundary = kind == WS_INPUT_BOUNDARY;
     bool marked = boundary && (tensor == WS_Q || tensor == WS_K);
     float mean = boundary && tensor == WS_V ? 1.0F : 0.0F;
-    float deviation = marked ? 0.25F : 1.0F;
+    float deviation = marked ? 0.25F / (float)sqrt(problem->score_scale) : 1.0F;
     int64_t tokens = values->extent[WS_TOKEN];
     for (int64_t r = 0; r < values_rows(values); ++r) {
         float *row = values->data + r * values->length;
