@@ -1,6 +1,18 @@
 #!/bin/sh
 # build.sh FOLDER [CMAKE OPTIONS]: configures a build in FOLDER and builds it.
 set -eu
+case ${1:--} in
+-*)
+    echo 'usage: tools/build.sh FOLDER [CMAKE OPTIONS]' >&2
+    exit 2
+    ;;
+esac
+case ${1:--} in
+-*)
+    echo "usage: tools/build.sh FOLDER [CMAKE OPTIONS]" >&2
+    exit 2
+    ;;
+esac
 folder=$1
 shift
 source=$(cd "$(dirname "$0")/.." && pwd)
