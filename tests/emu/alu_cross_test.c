@@ -89,7 +89,7 @@ static void writelane(void **state)
             poison[l] = lane_poison(m, 3, l);
         }
         m->w.s[0] = value;
-        m->w.spoison[0] = bits_of(bad) & 0x80000001;
+        m->w.spoison[0] = bits_of(bad) | 0x80000001; /* poison of part of a half is dropped */
         m->w.s[EMU_M0] = lane;
         machine_run(m, 0);
         for (unsigned l = 0; l < EMU_LANES; l++) {

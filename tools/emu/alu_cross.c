@@ -54,7 +54,9 @@ static void run_writelane(struct emu_wave *w, const struct emu_op *op)
     struct emu_block *block = &w->block[lane % w->lanes / EMU_LANES];
     unsigned i = lane % EMU_LANES;
     block->v[op->dst[0].at + i] = value;
-    uint64_t half[2] = {(bad & 0xffff) != 0, bad >> 16 != 0};
+    /* A half is poisoned as a whole or not at all: spilled lane masks are undefined in the bits of
+     * inactive lanes, which must not spoil the others. */
+    uint64_t half[2] = {(bad & 0xffff) == 0xffff, (bad >> 16 & 0xffff) == 0xffff};
     uint64_t *p = &block->poison[op->dst[0].reg];
     *p = (*p & ~(UINT64_C(0x100000001) << i)) | half[0] << i | half[1] << (32 + i);
 }

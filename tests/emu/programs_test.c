@@ -1,0 +1,74 @@
+/* Programs compiled for the device in several ways, on the emulator, against the same programs on
+ * the host. WS_TEST_PROGRAMS is the place of the code objects. */
+#include "tests/emu/device.h"
+#include "tests/emu/programs.h"
+
+static const struct program {
+    const char *name;
+    u32 (*host)(u32 i, const u32 *in);
+} programs[] = {
+#define X(name) {#name, name},
+    PROGRAMS(X)
+#undef X
+};
+
+struct build {
+    const char *arch, *file;
+};
+
+static void run_program(void *module, const struct build *build, const struct program *p,
+                        const u32 *in, void *device_in)
+{
+    char kernel[64];
+    u32 out[PROGRAM_ITEMS];
+    void *device_out = device_alloc(sizeof out);
+    succeeds(hipMemset(device_out, 0xee, sizeof out));
+    snprintf(kernel, sizeof kernel, "run_%s", p->name);
+    launch(module, kernel, PROGRAM_ITEMS / 32, 32, (void *[]){ARG(device_out), ARG(device_in)});
+    succeeds(hipMemcpy(out, device_out, sizeof out, TO_HOST));
+    succeeds(hipFree(device_out));
+    for (u32 i = 0; i < PROGRAM_ITEMS; i++) {
+        u32 expected = p->host(i, in);
+        if (out[i] != expected)
+            fail_msg("%s (%s, %s): item %u: 0x%x, not 0x%x", p->name, build->arch, build->file, i,
+                     out[i], expected);
+    }
+}
+
+static void computes_as_the_host(void **state)
+{
+    const struct build *build = *state;
+    int device = 0;
+    while (strcmp(ws_emu_device_arch(device), build->arch) != 0)
+        device++;
+    char path[512];
+    snprintf(path, sizeof path, "%s/programs_%s_%s.hsaco", WS_TEST_PROGRAMS, build->arch,
+             build->file);
+    void *module = NULL;
+    succeeds(hipSetDevice(device));
+    succeeds(hipModuleLoad(&module, path));
+    u32 in[PROGRAM_WORDS];
+    for (u32 k = 0; k < PROGRAM_WORDS; k++)
+        in[k] = (u32)random64();
+    void *device_in = device_copy(in, sizeof in);
+    configure(true, random64(), 10000000);
+    for (size_t k = 0; k < sizeof programs / sizeof programs[0]; k++)
+        run_program(module, build, &programs[k], in, device_in);
+    succeeds(hipFree(device_in));
+    succeeds(hipModuleUnload(module));
+}
+
+int main(void)
+{
+    static struct build builds[] = {
+        {"gfx1151", "O0"},  {"gfx1151", "O1"},  {"gfx1151", "O2"}, {"gfx1151", "Os"},
+        {"gfx1151", "few"}, {"gfx1100", "O0"},  {"gfx1100", "O1"}, {"gfx1100", "O2"},
+        {"gfx1100", "Os"},  {"gfx1100", "few"},
+    };
+    enum { BUILDS = sizeof builds / sizeof builds[0] };
+    struct CMUnitTest tests[BUILDS];
+    for (int b = 0; b < BUILDS; b++)
+        tests[b] = (struct CMUnitTest){
+            .name = builds[b].file, .test_func = computes_as_the_host, .initial_state = &builds[b]};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
