@@ -42,6 +42,7 @@ expect 2 'did you mean --shape' "$wavesmith" verify good.yaml --shap B=1
 expect 2 'needs a value' "$wavesmith" verify good.yaml --shape
 expect 2 'takes no value' "$wavesmith" verify good.yaml --json=yes
 expect 2 'whole number' "$wavesmith" verify good.yaml --seed x
+expect 2 '--score-scale takes a finite number' "$wavesmith" verify good.yaml --score-scale inf
 expect 2 'given twice' "$wavesmith" verify good.yaml --seed 1 --seed 2
 expect 2 'needs a CONFIG' "$wavesmith" emit
 expect 2 'too much' "$wavesmith" emit good.yaml good.yaml

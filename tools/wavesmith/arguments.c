@@ -96,7 +96,7 @@ static enum ws_status unknown_option(const struct ws_command *command, const cha
                    command->name, given, command->name);
 }
 
-static enum ws_status parse_count(uint64_t *count, const struct option_row *row, const char *value,
+static enum ws_status parse_count(uint64_t *count, const char *option, const char *value,
                                   struct ws_error *error)
 {
     char *end = NULL;
@@ -104,19 +104,18 @@ static enum ws_status parse_count(uint64_t *count, const struct option_row *row,
     *count = strtoull(value, &end, 0);
     if (*value >= '0' && *value <= '9' && *end == '\0' && errno == 0)
         return WS_OK;
-    return ws_fail(error, WS_ERROR_ARGUMENT, "--%s takes a whole number >= 0, not '%s'", row->name,
+    return ws_fail(error, WS_ERROR_ARGUMENT, "%s takes a whole number >= 0, not '%s'", option,
                    value);
 }
 
-static enum ws_status parse_real(double *real, const struct option_row *row, const char *value,
+static enum ws_status parse_real(double *real, const char *option, const char *value,
                                  struct ws_error *error)
 {
     char *end = NULL;
     *real = strtod(value, &end);
     if (end != value && *end == '\0' && isfinite(*real))
         return WS_OK;
-    return ws_fail(error, WS_ERROR_ARGUMENT, "--%s takes a finite number, not '%s'", row->name,
-                   value);
+    return ws_fail(error, WS_ERROR_ARGUMENT, "%s takes a finite number, not '%s'", option, value);
 }
 
 static enum ws_status append(struct ws_list *list, const char *item, struct ws_error *error)
@@ -136,8 +135,10 @@ static enum ws_status set_option(struct ws_arguments *arguments, int option, con
 {
     const struct option_row *row = &options[option];
     void *field = field_of(arguments, row);
+    char spelling[64];
+    option_spelling(row, spelling, sizeof spelling);
     if (arguments->given[option] && row->type != OPTION_LIST && row->type != OPTION_FLAG)
-        return ws_fail(error, WS_ERROR_ARGUMENT, "--%s is given twice", row->name);
+        return ws_fail(error, WS_ERROR_ARGUMENT, "%s is given twice", spelling);
     arguments->given[option] = true;
     switch (row->type) {
     case OPTION_FLAG:
@@ -149,9 +150,9 @@ static enum ws_status set_option(struct ws_arguments *arguments, int option, con
     case OPTION_LIST:
         return append(field, value, error);
     case OPTION_COUNT:
-        return parse_count(field, row, value, error);
+        return parse_count(field, spelling, value, error);
     case OPTION_REAL:
-        return parse_real(field, row, value, error);
+        return parse_real(field, spelling, value, error);
     }
     return WS_OK;
 }
