@@ -66,7 +66,7 @@ struct ws_lever_info {
     const char *help;
 };
 
-/* The table row of a lever; static. */
+/* The table row of a lever below WS_LEVER_COUNT; static. */
 WS_API const struct ws_lever_info *ws_lever_info(enum ws_lever lever);
 
 /* The lever of a name, or WS_LEVER_COUNT. */
@@ -76,8 +76,7 @@ WS_API enum ws_lever ws_lever_find(const char *name);
 WS_API void ws_lever_text(const struct ws_spec *spec, enum ws_lever lever, char *buffer,
                           size_t size);
 
-/* docs/levers.md: every lever and field as Markdown tables. malloc'ed; NULL if there is no memory.
- */
+/* docs/levers.md: every lever and field as Markdown tables; malloc'ed, NULL without memory. */
 WS_API char *ws_levers_markdown(void);
 
 /* Defaults of everything, gfx1151, f16, no mask, lse, alignment 16, head dims open. */

@@ -28,12 +28,13 @@ struct ws_kernel_shape {
 };
 
 /* Builds a new module in the caller's context; the caller disposes of it. The spec is checked
- * first, before LLVM is touched. The same spec gives byte-identical IR. `shape` may be NULL. */
+ * first, before LLVM is touched: WS_ERROR_SPEC. The same spec gives byte-identical IR. `shape` may
+ * be NULL. On failure *module is as it was. */
 WS_API enum ws_status ws_emit(const struct ws_spec *spec, struct LLVMOpaqueContext *context,
                               struct LLVMOpaqueModule **module, struct ws_kernel_shape *shape,
                               struct ws_error *error);
 
-/* The IR of a spec as text, malloc'ed. */
+/* The IR of a spec as text, malloc'ed. Errors as ws_emit, and WS_ERROR_MEMORY. */
 WS_API enum ws_status ws_emit_text(const struct ws_spec *spec, char **text, struct ws_error *error);
 
 /* A compiled kernel. */
@@ -46,8 +47,11 @@ struct ws_compiled {
 };
 
 /* Emits and compiles. The notes of the result are read back and its arguments are compared with the
- * table of the kernel kind. `options` may be NULL for the defaults (auto backend, no isolation
- * unless the spec has backend options). Free with ws_compiled_free. */
+ * table of the kernel kind (WS_ERROR_OBJECT). Other errors are those of ws_emit and ws_codegen. On
+ * failure *compiled is zeroed. Free with ws_compiled_free.
+ *
+ * `options` is as in ws_codegen, except that a spec's backend options take the place of those of
+ * the call. They need WS_ISOLATION_WORKER, which NULL stands for where the spec has any. */
 WS_API enum ws_status ws_compile(const struct ws_spec *spec,
                                  const struct ws_codegen_options *options,
                                  struct ws_compiled *compiled, struct ws_error *error);
@@ -84,12 +88,12 @@ enum { WS_SPILLS_ANY = 1000000 }; /* the largest max_spills */
 
 /* How the blocks of a config combine:
  * - Any value may be a list: a sweep, the product of all lists, the last key fastest. `options` is
- * a list by nature, so a list of lists sweeps it.
+ *   a list by nature, so a list of lists sweeps it.
  * - `entries` is a union of blocks. Each inherits what stands around it; a key that it sets itself
  *   replaces the inherited one, list and all, and counts where it was set last.
  * - `base` names the preset that everything in the file stands on: what the file says, anywhere,
- *   replaces what the preset says. A preset with several points, or a list of presets, gives as
- * many.
+ *   replaces what the preset says. From a preset with several points, or a list of presets, there
+ *   are as many.
  * - `shapes` and `max_spills` stand at the top of the file and hold for all its points; those of a
  *   preset are not inherited.
  * - A value outside its key's list is an error of the file; values that do not fit each other make

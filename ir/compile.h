@@ -22,7 +22,7 @@ enum ws_backend { WS_BACKEND_AUTO, WS_BACKEND_LLVM, WS_BACKEND_COMGR };
 
 /* none: in the caller's process. A defect that LLVM reports by abort() or exit() ends the process,
  * and the built-in linker resets the LLVM command line options of the process to their defaults.
- * worker: in a helper program, whose crash, exit or hang is an error of this compile alone. Backend
+ * worker: in its own program, whose crash, exit or hang is an error of this compile alone. Backend
  * options are process-global in LLVM, so a compile that has any needs the worker. With it, comgr is
  * opened in the worker only. */
 enum ws_isolation { WS_ISOLATION_NONE, WS_ISOLATION_WORKER };

@@ -50,7 +50,9 @@ WS_API enum ws_status ws_device_open(struct ws_device **device, struct ws_driver
 WS_API void ws_device_close(struct ws_device *device);
 WS_API const char *ws_device_arch(const struct ws_device *device);
 
-/* Device memory: a device address, as a number. Freeing 0 is fine. */
+/* Device memory: a device address, as a number. Freeing 0 is fine. Copies and fills are done when
+ * the call returns; 0 bytes are fine. WS_ERROR_MEMORY: the device has no room. WS_ERROR_DEVICE,
+ * here and below: what the driver answered, by code and name. */
 WS_API enum ws_status ws_device_alloc(struct ws_device *device, size_t bytes, uint64_t *address,
                                       struct ws_error *error);
 WS_API enum ws_status ws_device_free(struct ws_device *device, uint64_t address,
@@ -62,8 +64,8 @@ WS_API enum ws_status ws_device_read(struct ws_device *device, void *to, uint64_
 WS_API enum ws_status ws_device_fill(struct ws_device *device, uint64_t to, uint8_t value,
                                      size_t bytes, struct ws_error *error);
 
-/* Loads a code object. Target and notes are checked against the device before the driver sees it.
- * The image is copied. */
+/* Loads a code object. Target and notes are checked against the device before the driver sees it:
+ * WS_ERROR_OBJECT. The image is copied. Unloading NULL is fine. */
 WS_API enum ws_status ws_module_load(struct ws_module **module, struct ws_device *device,
                                      const void *image, size_t size, struct ws_error *error);
 WS_API void ws_module_unload(struct ws_module *module);
@@ -71,8 +73,9 @@ WS_API void ws_module_unload(struct ws_module *module);
 /* What the notes of the module's object say; lives as long as the module. */
 WS_API const struct ws_object *ws_module_object(const struct ws_module *module);
 
-/* A kernel of the module, owned by it. `name` NULL takes the only one. With `table`, the kernel's
- * declared arguments are checked against it (WS_ERROR_OBJECT: wrong ABI). */
+/* A kernel of the module, owned by it. `name` NULL takes the only one; WS_ERROR_ARGUMENT lists the
+ * names. With `table`, the kernel's declared arguments are checked against it (WS_ERROR_OBJECT:
+ * wrong ABI). */
 WS_API enum ws_status ws_module_kernel(struct ws_kernel **kernel, struct ws_module *module,
                                        const char *name, const struct ws_arg_table *table,
                                        struct ws_error *error);
@@ -87,15 +90,18 @@ struct ws_launch {
     size_t args_size; /* all explicit arguments, and no more than the kernel's whole block */
 };
 
-/* Launches. Block and args_size are checked against the notes first. Asynchronous on a GPU. */
+/* Launches. Block and args_size are checked against the notes first: WS_ERROR_ARGUMENT.
+ * Asynchronous on a GPU: what goes wrong there is an error of a later call. */
 WS_API enum ws_status ws_kernel_launch(struct ws_kernel *kernel, const struct ws_launch *launch,
                                        struct ws_error *error);
 
-/* Waits for the stream (NULL: the default one). timeout_seconds < 0 waits for ever. */
+/* Waits for the stream (NULL: the default one). timeout_seconds < 0 waits for ever; else
+ * WS_ERROR_TIMEOUT leaves the stream running. */
 WS_API enum ws_status ws_device_wait(struct ws_device *device, void *stream, double timeout_seconds,
                                      struct ws_error *error);
 
-/* Launches `repeats` times between two events; *seconds gets the mean of one. */
+/* Launches `repeats` times (1 or more) between two events and waits; *seconds gets the mean of one.
+ */
 WS_API enum ws_status ws_kernel_time(struct ws_kernel *kernel, const struct ws_launch *launch,
                                      int repeats, double *seconds, struct ws_error *error);
 

@@ -1,8 +1,7 @@
 /* Which query rows each workgroup of a forward launch owns (none past the end of its sequence),
- * stated again on the checker's side: the
- * flat grid is (batch, query head, query tile), the last fastest; with grid_order longest_first the
- * query tile is the slowest and its last one comes first. A generator that walks otherwise fails
- * verification. */
+ * stated again on the checker's side: the flat grid is (batch, query head, query tile), the last
+ * fastest; with grid_order longest_first the query tile is the slowest and its last one comes
+ * first. A generator that walks otherwise fails verification. */
 #ifndef WS_TOOL_GRID_H
 #define WS_TOOL_GRID_H
 
