@@ -6,11 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef WS_LIBRARY_FOLDER
-#define WS_LIBRARY_FOLDER "lib" /* installed libraries, from the prefix */
-#endif
-
-/* Beside this program: ../lib of the build tree or of the installation. */
+/* Beside this program: ../lib of the build tree or, as WS_LIBRARY_FOLDER, of the installation. */
 enum ws_status ws_tool_find_emulator(char path[PATH_MAX], struct ws_error *error)
 {
     static const char *const folders[] = {"lib", WS_LIBRARY_FOLDER};
