@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# rooms.sh ROOT: the rooms of the source tree include only what they may know (README, "Rooms").
+# rooms.sh ROOT: the rooms of the source tree include only what they may know (README, the table of
+# folders).
 set -u
 cd "$1" || exit 1
 failures=0
@@ -33,8 +34,11 @@ forbid gen 'tools/emu'
 # Of the emulator's headers the command line knows the public one.
 forbid tools/wavesmith 'tools/emu/' 'tools/emu/emu\.h'
 # The checker's arithmetic shares nothing with the generator.
-for file in number problem inputs reference judge; do
-    forbid tools/wavesmith/$file.c 'ir/|gen/[^s]|tools/emu'
+for file in number problem features inputs reference judge grid; do
+    forbid tools/wavesmith/$file.c 'ir/|gen/|tools/emu' 'gen/spec\.h'
+done
+for file in number problem inputs reference judge grid; do
+    forbid tools/wavesmith/$file.h 'ir/|gen/|tools/emu' 'gen/spec\.h'
 done
 
 present runtime 'runtime/abi/'
