@@ -7,12 +7,6 @@ case ${1:--} in
     exit 2
     ;;
 esac
-case ${1:--} in
--*)
-    echo "usage: tools/build.sh FOLDER [CMAKE OPTIONS]" >&2
-    exit 2
-    ;;
-esac
 folder=$1
 shift
 source=$(cd "$(dirname "$0")/.." && pwd)
