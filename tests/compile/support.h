@@ -2,21 +2,12 @@
 #ifndef COMPILE_TEST_SUPPORT_H
 #define COMPILE_TEST_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include <llvm-c/Core.h>
 #include <llvm-c/IRReader.h>
 
 #include "ir/compile.h"
 #include "runtime/abi/object.h"
+#include "tests/check.h"
 
 /* A module in a context of its own. */
 struct unit {
@@ -50,12 +41,6 @@ static inline FILE *open_file(const char *path, const char *mode)
         abort();
     }
     return file;
-}
-
-static inline void assert_says(const struct ws_error *error, const char *part)
-{
-    if (!strstr(error->message, part))
-        fail_msg("\"%s\" does not say \"%s\"", error->message, part);
 }
 
 /* The compile must fail with the code; the message is left in *error. */

@@ -2,18 +2,9 @@
 #ifndef GEN_TEST_SUPPORT_H
 #define GEN_TEST_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "gen/setting.h"
 #include "gen/wavesmith.h"
+#include "tests/check.h"
 
 /* The kernel definition of these tests (fake_kernel.c) refuses num_waves 8 with bm_tiles 4 and
  * head_dim_v 256, and nothing else. */
