@@ -7,6 +7,8 @@
 
 struct ws_value *ws_fwd_load_query(struct ws_fwd *f, int row, int c)
 {
+    if (f->stage.query_read)
+        return ws_fwd_staged_query(f, row, c);
     return ws_fwd_load_chunk(f, &f->query_view, f->query_offset[row], NULL, c);
 }
 
@@ -23,7 +25,7 @@ static void load_queries(struct ws_fwd *f)
     const double move_log2 = 8; /* P stays below 2^8, far from the end of f16 */
     bool is_scaled = f->spec->lever[WS_LEVER_q_scale] == WS_Q_SCALE_PRE;
     bool is_log2 = is_scaled || ws_fwd_modifies(f->spec);
-    bool is_resident = f->spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_REG;
+    bool is_in_loop = f->spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_GLOBAL;
     struct ws_value *scale = ws_kernel_arg(b, WS_FWD_ARG_scale);
     struct ws_value *scale_log2 = ws_fmul(b, scale, ws_f32(b, log2_e));
     f->scores_to_log2 = is_scaled ? NULL : scale_log2;
@@ -34,10 +36,10 @@ static void load_queries(struct ws_fwd *f)
     f->to_natural = is_log2 ? ws_f32(b, 1 / log2_e) : scale;
 
     struct ws_value *base = ws_fwd_address(f, WS_FWD_ARG_q, WS_FWD_ARG_q_batch_stride, f->head_q,
-                                           f->first_row, WS_FWD_ELEMENT_BYTES);
+                                           f->read_row, WS_FWD_ELEMENT_BYTES);
     struct ws_value *stride =
         ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_q_token_stride, WS_FWD_ELEMENT_BYTES));
-    struct ws_value *last = ws_sub(b, ws_sub(b, f->seqlen_q, f->first_row), ws_i32(b, 1));
+    struct ws_value *last = ws_sub(b, ws_sub(b, f->seqlen_q, f->read_row), ws_i32(b, 1));
     last = ws_smin(b, last, ws_i32(b, (uint32_t)(f->rows * WS_FWD_ATOM - 1)));
     f->query_view = (struct ws_view){.addressing = ws_fwd_addressing(f),
                                      .base = ws_view_base(b, ws_fwd_addressing(f), base),
@@ -47,11 +49,13 @@ static void load_queries(struct ws_fwd *f)
     for (int q = 0; q < f->rows; q++) {
         /* Rows past the end read the last one; they are not stored. */
         f->query_offset[q] = ws_mul(b, ws_smin(b, ws_fwd_lane_row(f, q), last), stride);
-        for (int c = 0; is_resident && c < f->chunks; c++) {
+        for (int c = 0; !is_in_loop && c < f->chunks; c++) {
             struct ws_value *x = ws_fwd_load_query(f, q, c);
             f->query[q][c] = is_scaled ? ws_packed_scale(b, f->atom->element, x, scale_log2) : x;
         }
     }
+    if (f->spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_LDS)
+        ws_fwd_stage_queries(f);
 }
 
 int ws_fwd_carried_row(struct ws_fwd *f, int row, struct ws_value **carried[])
@@ -61,18 +65,22 @@ int ws_fwd_carried_row(struct ws_fwd *f, int row, struct ws_value **carried[])
     for (int t = 0; t < f->head_tiles; t++)
         carried[count++] = &state->output[t];
     carried[count++] = &state->negative_max;
-    carried[count++] = &state->threshold;
     carried[count++] = &state->sum;
+    if (f->spec->lever[WS_LEVER_rescale] != WS_RESCALE_LAZY_SUM)
+        carried[count++] = &state->threshold;
     return count;
 }
 
 static void start_rows(struct ws_fwd *f, struct ws_value *first_key)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *zero = ws_f32(b, 0);
+    const bool is_sum = f->spec->lever[WS_LEVER_rescale] == WS_RESCALE_LAZY_SUM;
+    /* lazy_sum: the first score that is seen makes the sum infinite. */
+    struct ws_value *start = ws_f32(b, is_sum ? INFINITY : 0);
+    struct ws_value *starts = ws_splat(b, start, f->atom->c_elements);
     struct ws_value *zeros = ws_splat(b, ws_f32(b, 0), f->atom->c_elements);
     for (int q = 0; q < f->rows; q++) {
-        f->row[q] = (struct ws_fwd_row){.negative_max = ws_fwd_modifies(f->spec) ? zero : zeros,
+        f->row[q] = (struct ws_fwd_row){.negative_max = ws_fwd_modifies(f->spec) ? start : starts,
                                         .threshold = ws_f32(b, -INFINITY),
                                         .sum = ws_f32(b, 0)};
         for (int t = 0; t < f->head_tiles; t++)
@@ -105,17 +113,12 @@ static void accumulate(struct ws_fwd *f, struct ws_fwd_group group, const ws_fwd
     }
 }
 
-static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
+/* The products of P and V of a block. is_packed: `scores` are packed probabilities already. */
+static void accumulate_block(struct ws_fwd *f, const struct ws_fwd_block *block,
+                             ws_fwd_scores scores, bool is_packed)
 {
-    ws_fwd_scores scores;
     struct ws_value *p[WS_FWD_ROWS_MAX];
     ws_fwd_values values[WS_FWD_CHUNKS_MAX];
-    ws_fwd_score(f, block, scores);
-    ws_fwd_rescale(f, scores);
-    /* Every row sees the keys of a full block, so every row has a maximum now, unless the bias
-     * hides them all. */
-    for (int q = 0; !block->last && !f->spec->bias && q < f->rows; q++)
-        f->row[q].threshold = f->move;
     for (int k = 0; k < f->keys; k++) {
         struct ws_fwd_group group = ws_fwd_group_at(f, 0);
         for (; group.tiles; group = ws_fwd_group_at(f, group.first + group.tiles)) {
@@ -123,7 +126,8 @@ static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
                 ws_fwd_load_values(f, block, k, group, values[group.first]);
         }
         for (int q = 0; q < f->rows; q++)
-            p[q] = ws_fwd_probability(f, q, scores[q][k]);
+            p[q] = is_packed ? ws_fwd_exchange(f, scores[q][k])
+                             : ws_fwd_probability(f, q, scores[q][k]);
         group = ws_fwd_group_at(f, 0);
         for (; group.tiles; group = ws_fwd_group_at(f, group.first + group.tiles)) {
             if (group.first + group.tiles > WS_FWD_GROUP_MAX)
@@ -133,18 +137,60 @@ static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
     }
 }
 
-/* K and V of the next block. */
-static void advance_bases(struct ws_fwd *f)
+static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
+{
+    ws_fwd_scores scores;
+    const bool is_packed = f->spec->lever[WS_LEVER_rescale] == WS_RESCALE_LAZY_SUM;
+    if (ws_fwd_stages(f->spec))
+        ws_fwd_stage_block(f, block);
+    ws_fwd_score(f, block, scores);
+    if (is_packed)
+        ws_fwd_settle(f, block, scores);
+    else
+        ws_fwd_rescale(f, scores);
+    /* Every row sees the keys of a full block, so every row has a maximum now, unless the bias
+     * hides them all. */
+    for (int q = 0; !block->last && !f->spec->bias && q < f->rows; q++)
+        f->row[q].threshold = f->move;
+    if (!ws_fwd_stages_values(f->spec)) {
+        accumulate_block(f, block, scores, is_packed);
+    } else {
+        for (int q = 0; q < f->rows; q++)
+            for (int k = 0; k < f->keys; k++)
+                scores[q][k] = is_packed ? ws_fwd_exchange(f, scores[q][k])
+                                         : ws_fwd_probability(f, q, scores[q][k]);
+        ws_fwd_accumulate_staged(f, scores);
+    }
+    if (ws_fwd_stages(f->spec))
+        ws_fwd_stage_turn(f);
+}
+
+/* To the next block of K, and of V. */
+static void advance_keys(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
     struct ws_view k = {.addressing = ws_fwd_addressing(f), .base = f->k_base};
-    struct ws_view v = {.addressing = ws_fwd_addressing(f), .base = f->v_base};
     struct ws_value *keys = ws_i64(b, (uint64_t)(f->keys * WS_FWD_ATOM));
     struct ws_value *stride = ws_fwd_stride(f, WS_FWD_ARG_k_token_stride, WS_FWD_ELEMENT_BYTES);
     f->k_base = ws_view_advance(b, &k, ws_mul(b, stride, keys));
+}
+
+static void advance_values(struct ws_fwd *f)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_view v = {.addressing = ws_fwd_addressing(f), .base = f->v_base};
+    struct ws_value *keys = ws_i64(b, (uint64_t)(f->keys * WS_FWD_ATOM));
     f->v_base = ws_view_advance(b, &v, ws_fwd_value_step(f, keys));
-    if (f->spec->bias)
-        ws_fwd_advance_bias(f);
+}
+
+/* What is staged is a block ahead of the loops. */
+static void stage_first(struct ws_fwd *f, const struct ws_fwd_bounds *bounds)
+{
+    ws_fwd_stage_first(f, bounds);
+    if (ws_fwd_stages_keys(f->spec))
+        advance_keys(f);
+    if (ws_fwd_stages_values(f->spec))
+        advance_values(f);
 }
 
 /* Pointers to the lane values that the loops carry opaquely. */
@@ -157,7 +203,7 @@ static int carried_opaquely(struct ws_fwd *f, struct ws_value **carried[])
         carried[count++] = &f->query_offset[q];
     for (int s = 0; s < WS_FWD_ATOM && f->value_offset[s]; s++)
         carried[count++] = &f->value_offset[s];
-    return count;
+    return count + ws_fwd_stage_carried(f, carried + count);
 }
 
 static void loop_over_keys(struct ws_fwd *f, struct ws_value *begin, struct ws_value *end,
@@ -174,6 +220,8 @@ static void loop_over_keys(struct ws_fwd *f, struct ws_value *begin, struct ws_v
     carried[count++] = &f->v_base;
     if (f->spec->bias)
         carried[count++] = &f->bias_base;
+    if (f->stage.phase)
+        carried[count++] = &f->stage.phase;
 
     struct ws_loop loop;
     struct ws_fwd_block block = {.key = ws_loop_begin(b, &loop, begin, end, step, carried, count)};
@@ -182,16 +230,21 @@ static void loop_over_keys(struct ws_fwd *f, struct ws_value *begin, struct ws_v
     if (is_masked)
         block.last = ws_sub(b, ws_sub(b, f->seqlen_k, ws_i32(b, 1)), block.key);
     process_block(f, &block);
-    advance_bases(f);
+    advance_keys(f);
+    advance_values(f);
+    if (f->spec->bias)
+        ws_fwd_advance_bias(f);
     ws_loop_end(b, &loop);
 }
 
 static void emit_body(struct ws_fwd *f)
 {
     ws_fwd_place(f);
+    ws_fwd_stage_start(f);
     load_queries(f);
     struct ws_fwd_bounds bounds = ws_fwd_find_bounds(f);
     start_rows(f, bounds.begin);
+    stage_first(f, &bounds);
     if (f->behind)
         loop_over_keys(f, bounds.begin, bounds.full, true);
     loop_over_keys(f, bounds.full, bounds.tail, false);
@@ -226,6 +279,6 @@ enum ws_status ws_fmha_fwd_emit(const struct ws_spec *spec, enum ws_mutant mutan
     ws_kernel_end(&f.b);
     shape->block[0] = (uint32_t)work_items;
     shape->block[1] = shape->block[2] = 1;
-    shape->lds_bytes = 0;
+    shape->lds_bytes = (uint32_t)ws_fwd_lds_bytes(spec);
     return WS_OK;
 }

@@ -6,17 +6,27 @@
 #ifndef WS_GEN_FMHA_FWD_H
 #define WS_GEN_FMHA_FWD_H
 
+#include "gen/fmha_fwd_stage.h"
 #include "gen/kernel.h"
 #include "ir/builder.h"
 #include "ir/tile.h"
 
 /* Values of the enum levers, in the order of levers.def. */
-enum { WS_V_MODE_GATHER, WS_V_MODE_ROWS };
+enum {
+    WS_V_MODE_GATHER,
+    WS_V_MODE_ROWS,
+    WS_V_MODE_LDS,
+    WS_V_MODE_LDS_T,
+    WS_V_MODE_LDS_FRAG,
+};
+enum { WS_K_MODE_GLOBAL, WS_K_MODE_LDS };
 enum { WS_ADDR_GLOBAL, WS_ADDR_BUFFER };
-enum { WS_RESCALE_EAGER, WS_RESCALE_LAZY_MAX };
+enum { WS_RESCALE_EAGER, WS_RESCALE_LAZY_MAX, WS_RESCALE_LAZY_SUM };
 enum { WS_Q_SCALE_EXACT, WS_Q_SCALE_PRE };
-enum { WS_Q_MODE_REG, WS_Q_MODE_GLOBAL };
-enum { WS_SCHED_NONE, WS_SCHED_BARRIERS };
+enum { WS_Q_MODE_REG, WS_Q_MODE_GLOBAL, WS_Q_MODE_LDS };
+enum { WS_SCHED_NONE, WS_SCHED_BARRIERS, WS_SCHED_GROUPS, WS_SCHED_SETPRIO };
+enum { WS_LDS_LAYOUT_PLAIN, WS_LDS_LAYOUT_PADDED, WS_LDS_LAYOUT_SWIZZLED };
+enum { WS_P_ROUND_NEAREST, WS_P_ROUND_TRUNCATE };
 enum { WS_GRID_ORDER_PLAIN, WS_GRID_ORDER_LONGEST_FIRST };
 
 /* Places in the argument block. */
@@ -63,6 +73,7 @@ struct ws_fwd {
     struct ws_value *seqlen_q, *seqlen_k;
     struct ws_value *batch, *head_q, *head_k;
     struct ws_value *first_row;           /* of the wave */
+    struct ws_value *read_row; /* the same, or the last row if the wave has none */
     struct ws_value *packed_q, *packed_k; /* varlen: first token of the sequence; else NULL */
     struct ws_value *excess;              /* keys - queries */
     struct ws_value *scores_to_log2; /* products q.k times this are log2 units; NULL: they are */
@@ -76,6 +87,10 @@ struct ws_fwd {
     /* One key to the next (v transposed: one head dim), low 32 bits of the bytes. */
     struct ws_value *k_stride, *v_stride;
 
+    /* The waves that walk over the same keys: the first of their rows, and how many they are. */
+    struct ws_value *shared_row;
+    int shared_rows;
+
     struct ws_view query_view;
     struct ws_value *query[WS_FWD_ROWS_MAX][WS_FWD_CHUNKS_MAX];
 
@@ -83,6 +98,7 @@ struct ws_fwd {
     struct ws_fwd_row row[WS_FWD_ROWS_MAX];
     struct ws_value *k_base, *v_base; /* of the current block */
     struct ws_value *bias_base;       /* of the current block */
+    struct ws_fwd_stage stage;
 
     /* Of each lane, carried opaquely (ws_opaque). */
     struct ws_value *lane;
@@ -191,7 +207,16 @@ void ws_fwd_score(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_sco
 /* Moves the maxima where the scores ask for it; on return scores are relative to them. */
 void ws_fwd_rescale(struct ws_fwd *f, ws_fwd_scores scores);
 
-/* P^T of one score tile as operand B; adds it to the row sum. */
+/* rescale lazy_sum: scores become packed probabilities, by ws_fwd_pack, and are added to the row
+ * sums. Where a sum asks for it, the maximum moves first and the scores are computed again. */
+void ws_fwd_settle(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores);
+
+/* The lane's probabilities of one score tile, packed in pairs; adds them to a sum. And as operand
+ * B, P^T, with those of the other half of the wave. */
+struct ws_value *ws_fwd_pack(struct ws_fwd *f, struct ws_value *scores, struct ws_value **sum);
+struct ws_value *ws_fwd_exchange(struct ws_fwd *f, struct ws_value *packed);
+
+/* Both: P^T of one score tile as operand B; adds it to the row sum. */
 struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *scores);
 
 /* Head dim tiles whose head dims are dealt to the lanes in runs: row r of tile t of the group
@@ -221,6 +246,49 @@ void ws_fwd_load_values(struct ws_fwd *f, const struct ws_fwd_block *block, int 
 /* Tile t of the group's V^T as operand A. */
 struct ws_value *ws_fwd_value_operand(struct ws_fwd *f, const ws_fwd_values values,
                                       struct ws_fwd_group group, int t);
+
+/* What a spec stages in LDS, and how many bytes of it that takes. */
+bool ws_fwd_stages_keys(const struct ws_spec *spec);
+bool ws_fwd_stages_values(const struct ws_spec *spec);
+bool ws_fwd_stages(const struct ws_spec *spec);
+int ws_fwd_lds_bytes(const struct ws_spec *spec);
+
+/* Bytes from one row to the next in LDS. */
+int ws_fwd_lds_row_bytes(const struct ws_spec *spec, int elements);
+
+/* Which bits of a piece's column are swizzled: 2^n - 1, pieces whose number 2^n divides. */
+int ws_fwd_swizzle_mask(const struct ws_spec *spec, int bytes);
+
+/* Offset of a 16-byte piece of a row; `key` is what its swizzle goes by. */
+struct ws_value *ws_fwd_lds_row(struct ws_fwd *f, struct ws_value *row, int bytes,
+                                struct ws_value *column, struct ws_value *key);
+
+/* Staging. start: before the loops; first: copies the first block, after which k_base and v_base of
+ * what is staged go on by a block. In the loops, block: starts loading the next block, whose base
+ * they are, and turns to the current one; turn, at the end: copies what was loaded to LDS, and all
+ * waves meet. */
+void ws_fwd_stage_start(struct ws_fwd *f);
+void ws_fwd_stage_first(struct ws_fwd *f, const struct ws_fwd_bounds *bounds);
+void ws_fwd_stage_block(struct ws_fwd *f, const struct ws_fwd_block *block);
+void ws_fwd_stage_turn(struct ws_fwd *f);
+int ws_fwd_stage_carried(struct ws_fwd *f, struct ws_value **carried[]);
+
+/* The lane's part of a staged operand, from the start of the first buffer. */
+struct ws_value *ws_fwd_key_place(struct ws_fwd *f);
+struct ws_value *ws_fwd_value_place(struct ws_fwd *f, struct ws_fwd_group group);
+
+/* Operands of the current block from LDS: chunk c of K of a key tile; tile t of a group of V^T; and
+ * chunk c of Q of a row tile, which ws_fwd_stage_queries put there. */
+struct ws_value *ws_fwd_staged_key(struct ws_fwd *f, int tile, int c);
+struct ws_value *ws_fwd_staged_value(struct ws_fwd *f, struct ws_fwd_group group, int t, int tile);
+struct ws_value *ws_fwd_staged_query(struct ws_fwd *f, int row, int c);
+
+/* Puts Q into LDS, for the wave alone. */
+void ws_fwd_stage_queries(struct ws_fwd *f);
+
+/* scores += K Q^T, and O^T += V^T P^T, of a block that is staged. */
+void ws_fwd_score_staged(struct ws_fwd *f, ws_fwd_scores scores);
+void ws_fwd_accumulate_staged(struct ws_fwd *f, ws_fwd_scores p);
 
 /* Ends a stretch of work that the scheduler should keep together, if the sched lever says so. */
 void ws_fwd_end_stretch(struct ws_fwd *f);

@@ -58,19 +58,21 @@ struct ws_fwd_bounds ws_fwd_find_bounds(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
     const uint32_t block = (uint32_t)(f->keys * WS_FWD_ATOM);
-    const uint32_t rows = (uint32_t)(f->rows * WS_FWD_ATOM);
+    const uint32_t rows = (uint32_t)f->shared_rows;
     struct ws_value *one = ws_i32(b, 1), *visible = f->seqlen_k;
-    struct ws_value *past_row = ws_smin(b, ws_add(b, f->first_row, ws_i32(b, rows)), f->seqlen_q);
+    struct ws_value *past_row = ws_smin(b, ws_add(b, f->shared_row, ws_i32(b, rows)), f->seqlen_q);
     struct ws_fwd_bounds bounds = {.begin = ws_i32(b, 0), .end = f->seqlen_k};
     bounds.full = bounds.begin;
+    if (ws_fwd_stages(f->spec)) /* what is not masked may stage the next block without asking */
+        visible = ws_sub(b, visible, ws_i32(b, block));
     if (f->diagonal) {
-        struct ws_value *first = ws_add(b, f->first_row, f->diagonal);
+        struct ws_value *first = ws_add(b, f->shared_row, f->diagonal);
         visible = ws_smin(b, visible, ws_add(b, first, one));
         if (f->spec->lever[WS_LEVER_causal_early_exit])
             bounds.end = ws_first_lane(b, ws_smin(b, bounds.end, ws_add(b, past_row, f->diagonal)));
     }
     if (f->behind) {
-        struct ws_value *first = ws_add(b, f->first_row, f->behind);
+        struct ws_value *first = ws_add(b, f->shared_row, f->behind);
         struct ws_value *last = ws_add(b, ws_sub(b, past_row, one), f->behind);
         bounds.begin = round_down(b, not_negative(b, first), block);
         struct ws_value *all_see = round_up(b, not_negative(b, last), block);

@@ -32,7 +32,7 @@ struct ws_value *ws_fwd_of_query_head(struct ws_fwd *f, enum ws_fwd_arg array)
 static void start_bias(struct ws_fwd *f, struct ws_value *first_key)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *row = f->first_row;
+    struct ws_value *row = f->read_row;
     if (ws_is_mutant(f->mutant, bias_row))
         row = ws_smin(b, ws_add(b, row, ws_i32(b, 1)), ws_sub(b, f->seqlen_q, ws_i32(b, 1)));
     struct ws_value *base = ws_fwd_address(f, WS_FWD_ARG_bias, WS_FWD_ARG_bias_batch_stride,

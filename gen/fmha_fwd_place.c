@@ -95,14 +95,26 @@ void ws_fwd_place(struct ws_fwd *f)
     if (ws_is_mutant(f->mutant, last_key))
         f->seqlen_k = ws_smax(b, ws_sub(b, f->seqlen_k, ws_i32(b, 1)), ws_i32(b, 0));
     find_key_head(f);
+    f->stage.item = item;
+    f->shared_rows = f->rows * WS_FWD_ATOM;
+    if (ws_fwd_stages(f->spec)) {
+        f->shared_rows *= waves;
+        f->shared_row = ws_mul(b, tile, ws_i32(b, (uint32_t)f->shared_rows));
+    }
     if (waves > 1) {
         struct ws_value *wave = ws_first_lane(b, ws_shift_right(b, item, 5));
         tile = ws_add(b, ws_mul(b, tile, ws_i32(b, (uint32_t)waves)), wave);
         lane = ws_and(b, item, ws_i32(b, 31));
     }
     f->first_row = ws_mul(b, tile, ws_i32(b, (uint32_t)(f->rows * WS_FWD_ATOM)));
+    f->read_row = f->first_row;
+    if (!f->shared_row)
+        f->shared_row = f->first_row;
+    else /* a wave without rows copies keys for the others */
+        f->read_row =
+            ws_smin(b, f->first_row, ws_sub(b, f->seqlen_q, ws_i32(b, 1)));
     if (waves > 1 || f->spec->varlen)
-        ws_return_if(b, ws_compare(b, WS_SIGNED_LESS_EQUAL, f->seqlen_q, f->first_row));
+        ws_return_if(b, ws_compare(b, WS_SIGNED_LESS_EQUAL, f->seqlen_q, f->shared_row));
 
     f->lane = lane;
     f->k_stride = ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_k_token_stride, WS_FWD_ELEMENT_BYTES));

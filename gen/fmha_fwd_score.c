@@ -60,10 +60,13 @@ void ws_fwd_score(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_sco
         for (int k = 0; k < f->keys; k++)
             scores[q][k] = is_modified ? zeros : f->row[q].negative_max;
     }
-    for (int c = 0; c < ahead; c++)
+    const int chunk_count = ws_fwd_stages_keys(f->spec) ? 0 : f->chunks;
+    if (chunk_count == 0)
+        ws_fwd_score_staged(f, scores);
+    for (int c = 0; c < ahead && c < chunk_count; c++)
         load_chunk(f, block, c, &chunks[c]);
-    for (int c = 0; c < f->chunks; c++) {
-        if (c + ahead < f->chunks) {
+    for (int c = 0; c < chunk_count; c++) {
+        if (c + ahead < chunk_count) {
             load_chunk(f, block, c + ahead, &chunks[c + ahead]);
             ws_fwd_end_stretch(f);
         }
@@ -128,35 +131,55 @@ void ws_fwd_rescale(struct ws_fwd *f, ws_fwd_scores scores)
         ws_branch_end(b, &branch);
 }
 
-/* Adds two probabilities to the row sum. f16 sums what V is multiplied by, truncation included, so
- * that it cancels in O; bf16 would cost LSE its accuracy, and is rounded without bias anyway. */
-static void add_to_sum(struct ws_fwd *f, int row, struct ws_value *p0, struct ws_value *p1,
-                       struct ws_value *packed)
+static bool is_truncated(const struct ws_fwd *f)
 {
-    struct ws_builder *b = &f->b;
-    struct ws_value **sum = &f->row[row].sum;
-    if (f->atom->element == WS_ELEMENT_F16)
-        *sum = ws_dot2(b, packed, ws_pair_of_ones(b), *sum);
-    else
-        *sum = ws_fadd(b, *sum, ws_fadd(b, p0, p1));
+    return f->spec->lever[WS_LEVER_p_round] == WS_P_ROUND_TRUNCATE;
 }
 
-struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *scores)
+/* Adds two probabilities to a row sum: what V is multiplied by, truncation included, so that it
+ * cancels in O. bf16 rounded to nearest would cost LSE its accuracy, and has no bias anyway. */
+static struct ws_value *add_to_sum(struct ws_fwd *f, struct ws_value *sum, struct ws_value *p0,
+                                   struct ws_value *p1, struct ws_value *packed)
+{
+    struct ws_builder *b = &f->b;
+    if (f->atom->element == WS_ELEMENT_F16 || is_truncated(f))
+        return ws_dot2(b, f->atom->element, packed, ws_pair_of_ones(b, f->atom->element), sum);
+    return ws_fadd(b, sum, ws_fadd(b, p0, p1));
+}
+
+struct ws_value *ws_fwd_pack(struct ws_fwd *f, struct ws_value *scores, struct ws_value **sum)
+{
+    struct ws_builder *b = &f->b;
+    const int pairs = f->atom->c_elements / 2;
+    struct ws_value *packed = ws_undefined_i32s(b, pairs);
+    struct ws_value *x = f->to_log2 ? ws_fmul(b, scores, f->to_log2) : scores;
+    for (int j = 0; j < pairs; j++) {
+        struct ws_value *p0 = ws_exp2(b, ws_element(b, x, 2 * j));
+        struct ws_value *p1 = ws_exp2(b, ws_element(b, x, 2 * j + 1));
+        struct ws_value *pair = ws_pack_pair(b, f->atom->element, !is_truncated(f), p0, p1);
+        *sum = add_to_sum(f, *sum, p0, p1, pair);
+        packed = ws_set_element(b, packed, j, pair);
+    }
+    return packed;
+}
+
+struct ws_value *ws_fwd_exchange(struct ws_fwd *f, struct ws_value *packed)
 {
     struct ws_builder *b = &f->b;
     const int pairs = f->atom->c_elements / 2;
     struct ws_value *is_upper = ws_compare(b, WS_BELOW, ws_i32(b, WS_FWD_ATOM - 1), f->lane);
     struct ws_value *operand = ws_undefined_i32s(b, 2 * pairs);
-    struct ws_value *x = f->to_log2 ? ws_fmul(b, scores, f->to_log2) : scores;
     for (int j = 0; j < pairs; j++) {
-        struct ws_value *p0 = ws_exp2(b, ws_element(b, x, 2 * j));
-        struct ws_value *p1 = ws_exp2(b, ws_element(b, x, 2 * j + 1));
-        struct ws_value *own = ws_pack_pair(b, f->atom->element, p0, p1);
+        struct ws_value *own = ws_element(b, packed, j);
         struct ws_value *other =
             ws_is_mutant(f->mutant, exchange_omitted) ? own : ws_exchange_halves(b, own);
-        add_to_sum(f, row, p0, p1, own);
         operand = ws_set_element(b, operand, j, ws_select(b, is_upper, other, own));
         operand = ws_set_element(b, operand, pairs + j, ws_select(b, is_upper, own, other));
     }
     return operand;
+}
+
+struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *scores)
+{
+    return ws_fwd_exchange(f, ws_fwd_pack(f, scores, &f->row[row].sum));
 }

@@ -67,8 +67,12 @@ static void store_group(struct ws_fwd *f, int row, struct ws_fwd_group group, st
  * truncation loses 2^-11 / mantissa on average, and the mantissa is log-uniform on [1, 2). */
 static double truncation_bias(const struct ws_fwd *f)
 {
-    const double ulp_half = 1.0 / 2048, mean_inverse_mantissa = 0.7213475204444817; /* 1/(2 ln 2) */
-    return f->atom->element == WS_ELEMENT_F16 ? ulp_half * mean_inverse_mantissa : 0;
+    const double f16_half_ulp = 1.0 / 2048, bf16_half_ulp = 1.0 / 256;
+    const double mean_inverse_mantissa = 0.7213475204444817; /* 1 / (2 ln 2) */
+    if (f->spec->lever[WS_LEVER_p_round] == WS_P_ROUND_NEAREST)
+        return 0;
+    return mean_inverse_mantissa *
+           (f->atom->element == WS_ELEMENT_F16 ? f16_half_ulp : bf16_half_ulp);
 }
 
 /* What a row ends with: m in natural log, the sum of P relative to it, and the factor that O still

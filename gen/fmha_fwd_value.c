@@ -18,8 +18,13 @@ static bool is_transposed(const struct ws_fwd *f)
 
 struct ws_fwd_group ws_fwd_group_at(const struct ws_fwd *f, int first)
 {
-    static const int sizes[] = {WS_FWD_GROUP_MAX, 6, 4, 2, 1}; /* a lane's run is one load */
-    const bool is_rows = is_transposed(f) || f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_ROWS;
+    /* A lane's run is one load; or the units in which V is staged, of 4 head dims, lie in a run. */
+    static const int run_sizes[] = {WS_FWD_GROUP_MAX, 6, 4, 2, 1};
+    static const int staged_sizes[] = {WS_FWD_GROUP_MAX, 4, 1};
+    const bool is_staged = ws_fwd_stages_values(f->spec);
+    const int *sizes = is_staged ? staged_sizes : run_sizes;
+    const bool is_rows =
+        is_staged || is_transposed(f) || f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_ROWS;
     const int left = f->head_tiles - first;
     const bool is_padded = f->spec->head_dim_v % WS_FWD_ATOM != 0;
     if (left == 0 || !is_rows)

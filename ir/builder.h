@@ -73,6 +73,7 @@ struct ws_value *ws_divide(struct ws_builder *b, struct ws_value *x, struct ws_v
 struct ws_value *ws_remainder(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
 struct ws_value *ws_and(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
 struct ws_value *ws_or(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+struct ws_value *ws_xor(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
 struct ws_value *ws_shift_left(struct ws_builder *b, struct ws_value *x, int bits);
 struct ws_value *ws_shift_right(struct ws_builder *b, struct ws_value *x, int bits);
 struct ws_value *ws_smin(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
@@ -95,11 +96,13 @@ struct ws_value *ws_fma(struct ws_builder *b, struct ws_value *x, struct ws_valu
 struct ws_value *ws_fmax(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
 struct ws_value *ws_fmin(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
 
-/* Comparisons and choice. Float comparisons are ordered. */
+/* Comparisons and choice. Float comparisons are ordered: false of NaN, except not_below. */
 enum ws_comparison { WS_EQUAL, WS_BELOW, WS_SIGNED_LESS, WS_SIGNED_LESS_EQUAL };
 struct ws_value *ws_compare(struct ws_builder *b, enum ws_comparison how, struct ws_value *x,
                             struct ws_value *y);
 struct ws_value *ws_fgreater(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+/* x >= y, or one of them is NaN. */
+struct ws_value *ws_fnot_below(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
 struct ws_value *ws_select(struct ws_builder *b, struct ws_value *condition, struct ws_value *x,
                            struct ws_value *y);
 
@@ -118,6 +121,9 @@ struct ws_value *ws_pack(struct ws_builder *b, enum ws_element element, struct w
 /* The low or the high half of an i32 as f32. */
 struct ws_value *ws_unpack(struct ws_builder *b, enum ws_element element, struct ws_value *pair,
                            bool high);
+/* The pair with its low or high half replaced by an i16. */
+struct ws_value *ws_set_half(struct ws_builder *b, struct ws_value *pair, struct ws_value *half,
+                             bool high);
 /* Each 16-bit element of a packed vector times an f32. */
 struct ws_value *ws_packed_scale(struct ws_builder *b, enum ws_element element,
                                  struct ws_value *packed, struct ws_value *factor);

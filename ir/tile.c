@@ -102,11 +102,8 @@ struct ws_value *ws_load_half(struct ws_builder *b, const struct ws_view *view,
                               struct ws_value *lane_offset, struct ws_value *scalar_offset,
                               int constant, struct ws_value *pair, bool high)
 {
-    LLVMTypeRef type = LLVMVectorType(b->i16, 2);
     struct ws_value *half = load_type(b, view, lane_offset, scalar_offset, constant, b->i16);
-    struct ws_value *halves = ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(pair), type, ""));
-    halves = ws_set_element(b, halves, high, half);
-    return ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(halves), b->i32, ""));
+    return ws_set_half(b, pair, half, high);
 }
 
 void ws_store(struct ws_builder *b, const struct ws_view *view, struct ws_value *lane_offset,

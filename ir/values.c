@@ -54,6 +54,7 @@ BINARY(ws_divide, LLVMBuildUDiv)
 BINARY(ws_remainder, LLVMBuildURem)
 BINARY(ws_and, LLVMBuildAnd)
 BINARY(ws_or, LLVMBuildOr)
+BINARY(ws_xor, LLVMBuildXor)
 BINARY(ws_fadd, LLVMBuildFAdd)
 BINARY(ws_fsub, LLVMBuildFSub)
 BINARY(ws_fmul, LLVMBuildFMul)
@@ -159,6 +160,11 @@ struct ws_value *ws_fgreater(struct ws_builder *b, struct ws_value *x, struct ws
     return ws_wrap(LLVMBuildFCmp(b->llvm, LLVMRealOGT, ws_llvm(x), ws_llvm(y), ""));
 }
 
+struct ws_value *ws_fnot_below(struct ws_builder *b, struct ws_value *x, struct ws_value *y)
+{
+    return ws_wrap(LLVMBuildFCmp(b->llvm, LLVMRealUGE, ws_llvm(x), ws_llvm(y), ""));
+}
+
 struct ws_value *ws_select(struct ws_builder *b, struct ws_value *condition, struct ws_value *x,
                            struct ws_value *y)
 {
@@ -242,6 +248,15 @@ struct ws_value *ws_unpack(struct ws_builder *b, enum ws_element element, struct
     struct ws_value *halves =
         ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(pair), halves_type(b, element, 2), ""));
     return ws_wrap(LLVMBuildFPExt(b->llvm, ws_llvm(ws_element(b, halves, high)), b->f32, ""));
+}
+
+struct ws_value *ws_set_half(struct ws_builder *b, struct ws_value *pair, struct ws_value *half,
+                             bool high)
+{
+    LLVMTypeRef type = LLVMVectorType(b->i16, 2);
+    struct ws_value *halves = ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(pair), type, ""));
+    halves = ws_set_element(b, halves, high, half);
+    return ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(halves), b->i32, ""));
 }
 
 struct ws_value *ws_packed_scale(struct ws_builder *b, enum ws_element element,

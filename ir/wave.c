@@ -74,22 +74,24 @@ struct ws_value *ws_reciprocal(struct ws_builder *b, struct ws_value *x)
     return special(b, "llvm.amdgcn.rcp", x);
 }
 
-struct ws_value *ws_dot2(struct ws_builder *b, struct ws_value *x, struct ws_value *y,
-                         struct ws_value *sum)
+struct ws_value *ws_dot2(struct ws_builder *b, enum ws_element element, struct ws_value *x,
+                         struct ws_value *y, struct ws_value *sum)
 {
-    LLVMTypeRef type = LLVMVectorType(b->f16, 2);
+    const bool is_f16 = element == WS_ELEMENT_F16;
+    LLVMTypeRef type = LLVMVectorType(is_f16 ? b->f16 : b->bf16, 2);
     struct ws_value *operands[] = {
         ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(x), type, "")),
         ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(y), type, "")),
         sum,
         ws_wrap(LLVMConstInt(b->i1, 0, false)), /* no clamp */
     };
-    return ws_intrinsic(b, "llvm.amdgcn.fdot2", NULL, 0, operands, 4);
+    const char *name = is_f16 ? "llvm.amdgcn.fdot2" : "llvm.amdgcn.fdot2.f32.bf16";
+    return ws_intrinsic(b, name, NULL, 0, operands, 4);
 }
 
-struct ws_value *ws_pair_of_ones(struct ws_builder *b)
+struct ws_value *ws_pair_of_ones(struct ws_builder *b, enum ws_element element)
 {
-    const uint32_t one = 0x3C00; /* f16 */
+    const uint32_t one = element == WS_ELEMENT_F16 ? 0x3C00 : 0x3F80;
     return ws_i32(b, one << 16 | one);
 }
 
@@ -117,11 +119,14 @@ static struct ws_value *round_bf16(struct ws_builder *b, struct ws_value *x)
     return ws_add(b, ws_as_i32(b, x), ws_i32(b, half_ulp));
 }
 
-struct ws_value *ws_pack_pair(struct ws_builder *b, enum ws_element element, struct ws_value *low,
-                              struct ws_value *high)
+struct ws_value *ws_pack_pair(struct ws_builder *b, enum ws_element element, bool nearest,
+                              struct ws_value *low, struct ws_value *high)
 {
     if (element == WS_ELEMENT_BF16)
-        return ws_high_halves(b, round_bf16(b, low), round_bf16(b, high));
+        return nearest ? ws_high_halves(b, round_bf16(b, low), round_bf16(b, high))
+                       : ws_high_halves(b, ws_as_i32(b, low), ws_as_i32(b, high));
+    if (nearest)
+        return ws_pack(b, element, ws_set_element(b, ws_splat(b, low, 2), 1, high));
     struct ws_value *operands[] = {low, high};
     struct ws_value *pair = ws_intrinsic(b, "llvm.amdgcn.cvt.pkrtz", NULL, 0, operands, 2);
     return ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(pair), b->i32, ""));

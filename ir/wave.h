@@ -24,15 +24,15 @@ struct ws_value *ws_exp2(struct ws_builder *b, struct ws_value *x);
 struct ws_value *ws_log2(struct ws_builder *b, struct ws_value *x);
 struct ws_value *ws_reciprocal(struct ws_builder *b, struct ws_value *x);
 
-/* Two f32 >= 0, finite in the narrow type, packed in the fewest instructions: f16 is rounded
- * towards zero, bf16 to nearest, up on a tie. */
-struct ws_value *ws_pack_pair(struct ws_builder *b, enum ws_element element, struct ws_value *low,
-                              struct ws_value *high);
+/* Two f32 >= 0, finite in the narrow type, packed. nearest: f16 up or down, to even on a tie; bf16
+ * up on a tie; else towards zero, in fewer instructions. */
+struct ws_value *ws_pack_pair(struct ws_builder *b, enum ws_element element, bool nearest,
+                              struct ws_value *low, struct ws_value *high);
 
-/* sum + x.low * y.low + x.high * y.high of packed f16 pairs. */
-struct ws_value *ws_dot2(struct ws_builder *b, struct ws_value *x, struct ws_value *y,
-                         struct ws_value *sum);
-struct ws_value *ws_pair_of_ones(struct ws_builder *b);
+/* sum + x.low * y.low + x.high * y.high of packed pairs. */
+struct ws_value *ws_dot2(struct ws_builder *b, enum ws_element element, struct ws_value *x,
+                         struct ws_value *y, struct ws_value *sum);
+struct ws_value *ws_pair_of_ones(struct ws_builder *b, enum ws_element element);
 
 /* Nothing is scheduled across this place. */
 void ws_schedule_barrier(struct ws_builder *b);

@@ -1,0 +1,455 @@
+/* Copies K and V into LDS. What the operands read there: gen/fmha_fwd_operand.c. */
+#include "gen/fmha_fwd.h"
+#include "ir/lds.h"
+#include "ir/wave.h"
+
+enum {
+    PIECE = WS_FWD_PIECE,
+    PIECE_ELEMENTS = PIECE / WS_FWD_ELEMENT_BYTES,
+    FRAGMENT = WS_FWD_FRAGMENT,
+    VALUE_RUN = 4, /* head dims of a unit where V is transposed on the way */
+};
+
+bool ws_fwd_stages_keys(const struct ws_spec *spec)
+{
+    return spec->lever[WS_LEVER_k_mode] == WS_K_MODE_LDS;
+}
+
+bool ws_fwd_stages_values(const struct ws_spec *spec)
+{
+    const int mode = spec->lever[WS_LEVER_v_mode];
+    return mode == WS_V_MODE_LDS || mode == WS_V_MODE_LDS_T || mode == WS_V_MODE_LDS_FRAG;
+}
+
+bool ws_fwd_stages(const struct ws_spec *spec)
+{
+    return ws_fwd_stages_keys(spec) || ws_fwd_stages_values(spec);
+}
+
+static bool is_transposed(const struct ws_fwd *f)
+{
+    return f->spec->lever[WS_LEVER_v_mode] != WS_V_MODE_LDS;
+}
+
+int ws_fwd_swizzle_mask(const struct ws_spec *spec, int row_bytes)
+{
+    const int most = 8, columns = row_bytes / PIECE, power = columns & -columns;
+    if (spec->lever[WS_LEVER_lds_layout] != WS_LDS_LAYOUT_SWIZZLED)
+        return 0;
+    return (power < most ? power : most) - 1;
+}
+
+int ws_fwd_lds_row_bytes(const struct ws_spec *spec, int elements)
+{
+    const bool is_padded = spec->lever[WS_LEVER_lds_layout] == WS_LDS_LAYOUT_PADDED;
+    return elements * WS_FWD_ELEMENT_BYTES + (is_padded ? PIECE : 0);
+}
+
+static int padded_dim(int head_dim)
+{
+    return (head_dim + WS_FWD_ATOM - 1) / WS_FWD_ATOM * WS_FWD_ATOM;
+}
+
+struct ws_value *ws_fwd_lds_row(struct ws_fwd *f, struct ws_value *row, int bytes,
+                                struct ws_value *column, struct ws_value *key)
+{
+    struct ws_builder *b = &f->b;
+    const int mask = ws_fwd_swizzle_mask(f->spec, bytes);
+    struct ws_value *place = ws_mul(b, row, ws_i32(b, (uint32_t)bytes));
+    if (mask > 0)
+        column = ws_xor(b, column, ws_and(b, key, ws_i32(b, (uint32_t)mask)));
+    return ws_add(b, place, ws_mul(b, column, ws_i32(b, PIECE)));
+}
+
+int ws_fwd_lds_bytes(const struct ws_spec *spec)
+{
+    const int block = spec->lever[WS_LEVER_block_n];
+    const int key_dim = padded_dim(spec->head_dim_qk), value_dim = padded_dim(spec->head_dim_v);
+    int bytes = 0;
+    if (ws_fwd_stages_keys(spec))
+        bytes += block * ws_fwd_lds_row_bytes(spec, key_dim);
+    if (spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS)
+        bytes += block * ws_fwd_lds_row_bytes(spec, value_dim);
+    if (spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_T)
+        bytes += value_dim * ws_fwd_lds_row_bytes(spec, block);
+    if (spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_FRAG)
+        bytes += block * value_dim * WS_FWD_ELEMENT_BYTES;
+    bytes *= spec->lever[WS_LEVER_stages];
+    if (spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_LDS)
+        bytes += ws_fwd_workgroup_rows(spec) * ws_fwd_lds_row_bytes(spec, key_dim);
+    return bytes;
+}
+
+/* Where a head dim of V is in fragment order, and its key in the fragment. */
+static struct ws_value *fragment_place(struct ws_fwd *f, const struct ws_fwd_copy *copy,
+                                       struct ws_value *key, struct ws_value *run)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *dim = ws_mul(b, run, ws_i32(b, VALUE_RUN));
+    struct ws_value *tiles = ws_i32(b, (uint32_t)copy->tiles);
+    struct ws_value *tile =
+        ws_add(b, ws_remainder(b, dim, tiles), ws_i32(b, (uint32_t)(copy->first / WS_FWD_ATOM)));
+    struct ws_value *key_tile = ws_shift_right(b, key, 4);
+    struct ws_value *fragment =
+        ws_add(b, ws_mul(b, key_tile, ws_i32(b, (uint32_t)f->head_tiles)), tile);
+    struct ws_value *half = ws_and(b, ws_shift_right(b, key, 3), ws_i32(b, 1));
+    struct ws_value *place = ws_mul(b, fragment, ws_i32(b, FRAGMENT));
+    place = ws_add(b, place, ws_mul(b, half, ws_i32(b, FRAGMENT / 2)));
+    place = ws_add(b, place, ws_mul(b, ws_divide(b, dim, tiles), ws_i32(b, PIECE)));
+    struct ws_value *slot = ws_and(b, key, ws_i32(b, PIECE_ELEMENTS - 1));
+    return ws_add(b, place, ws_mul(b, slot, ws_i32(b, WS_FWD_ELEMENT_BYTES)));
+}
+
+/* V^T in rows of keys. Rows are swizzled by head dim / 8, so that a unit's rows are alike. */
+static struct ws_value *transposed_place(struct ws_fwd *f, const struct ws_fwd_copy *copy,
+                                         struct ws_value *key, struct ws_value *run)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *dim = ws_add(b, ws_mul(b, run, ws_i32(b, VALUE_RUN)),
+                                  ws_i32(b, (uint32_t)copy->first));
+    struct ws_value *column = ws_divide(b, key, ws_i32(b, PIECE_ELEMENTS));
+    struct ws_value *place = ws_fwd_lds_row(f, dim, f->stage.value_row_bytes, column,
+                                            ws_divide(b, dim, ws_i32(b, PIECE_ELEMENTS)));
+    struct ws_value *slot = ws_and(b, key, ws_i32(b, PIECE_ELEMENTS - 1));
+    return ws_add(b, place, ws_mul(b, slot, ws_i32(b, WS_FWD_ELEMENT_BYTES)));
+}
+
+/* Where a unit goes in a buffer, by its first key and its run. */
+static struct ws_value *target_place(struct ws_fwd *f, const struct ws_fwd_copy *copy,
+                                     struct ws_value *key, struct ws_value *run)
+{
+    struct ws_builder *b = &f->b;
+    if (!copy->is_value)
+        return ws_fwd_lds_row(f, key, f->stage.key_row_bytes, run, key);
+    struct ws_value *place;
+    if (f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_FRAG) {
+        place = fragment_place(f, copy, key, run);
+    } else if (f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_T) {
+        place = transposed_place(f, copy, key, run);
+    } else {
+        struct ws_value *column =
+            ws_add(b, run, ws_i32(b, (uint32_t)(copy->first / PIECE_ELEMENTS)));
+        place = ws_fwd_lds_row(f, key, f->stage.value_row_bytes, column, key);
+    }
+    return ws_add(b, place, ws_i32(b, (uint32_t)f->stage.value_start));
+}
+
+/* LDS bytes from a unit to that of `keys` keys later, a multiple of 16. */
+static int key_step_bytes(const struct ws_fwd *f, const struct ws_fwd_copy *copy, int keys)
+{
+    if (!copy->is_value)
+        return keys * f->stage.key_row_bytes;
+    if (f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS)
+        return keys * f->stage.value_row_bytes;
+    return keys / WS_FWD_ATOM * f->head_tiles * FRAGMENT;
+}
+
+/* The unit that the thread copies in a round, or the last one if there are not enough. */
+static struct ws_value *unit_of(struct ws_fwd *f, const struct ws_fwd_copy *copy, int round)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *unit =
+        ws_add(b, f->stage.item, ws_i32(b, (uint32_t)(round * f->stage.threads)));
+    if ((round + 1) * f->stage.threads > copy->units)
+        unit = ws_smin(b, unit, ws_i32(b, (uint32_t)(copy->units - 1)));
+    return unit;
+}
+
+static struct ws_value *unit_key(struct ws_fwd *f, const struct ws_fwd_copy *copy, int round)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *row =
+        ws_divide(b, unit_of(f, copy, round), ws_i32(b, (uint32_t)copy->runs));
+    return ws_mul(b, row, ws_i32(b, (uint32_t)copy->keys));
+}
+
+static struct ws_value *unit_run(struct ws_fwd *f, const struct ws_fwd_copy *copy, int round)
+{
+    struct ws_builder *b = &f->b;
+    return ws_remainder(b, unit_of(f, copy, round), ws_i32(b, (uint32_t)copy->runs));
+}
+
+static struct ws_value *column_bytes(struct ws_fwd *f, const struct ws_fwd_copy *copy, int round)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *run = ws_mul(b, unit_run(f, copy, round),
+                                  ws_i32(b, (uint32_t)(copy->run * WS_FWD_ELEMENT_BYTES)));
+    return ws_add(b, run, ws_i32(b, (uint32_t)(copy->first * WS_FWD_ELEMENT_BYTES)));
+}
+
+static void add_copy(struct ws_fwd *f, struct ws_fwd_copy copy, int dims)
+{
+    struct ws_builder *b = &f->b;
+    const int block = f->keys * WS_FWD_ATOM;
+    struct ws_value *stride = copy.is_value ? f->v_stride : f->k_stride;
+    copy.runs = dims / copy.run;
+    copy.units = block / copy.keys * copy.runs;
+    copy.rounds = (copy.units + f->stage.threads - 1) / f->stage.threads;
+    const int step = f->stage.threads / copy.runs * copy.keys;
+    const bool is_alike = f->stage.threads % copy.runs == 0 && step % WS_FWD_ATOM == 0 &&
+                          f->spec->lever[WS_LEVER_v_mode] != WS_V_MODE_LDS_T;
+    copy.step = is_alike && copy.units % f->stage.threads == 0 ? step : 0;
+    for (int i = 0; i < (copy.step ? 1 : copy.rounds); i++) {
+        struct ws_value *key = unit_key(f, &copy, i);
+        copy.source[i] = ws_add(b, ws_mul(b, key, stride), column_bytes(f, &copy, i));
+        struct ws_value *place = target_place(f, &copy, key, unit_run(f, &copy, i));
+        copy.target[i] = ws_add(b, f->stage.array, place);
+    }
+    f->stage.copy[f->stage.copies++] = copy;
+}
+
+/* Keys of a unit of V: two keys share a register, and more of them share a store. */
+static int unit_keys(const struct ws_fwd *f, int dims)
+{
+    const int block = f->keys * WS_FWD_ATOM, most = WS_FWD_UNIT_KEYS_MAX;
+    if (!is_transposed(f))
+        return 1;
+    return block * dims / (most * VALUE_RUN) >= f->stage.threads ? most : most / 2;
+}
+
+static void add_copies(struct ws_fwd *f)
+{
+    if (ws_fwd_stages_keys(f->spec))
+        add_copy(f, (struct ws_fwd_copy){.run = PIECE_ELEMENTS, .keys = 1}, f->spec->head_dim_qk);
+    if (!ws_fwd_stages_values(f->spec))
+        return;
+    const bool in_groups = is_transposed(f);
+    struct ws_fwd_group group = ws_fwd_group_at(f, 0);
+    if (!in_groups)
+        add_copy(f, (struct ws_fwd_copy){.is_value = true, .run = PIECE_ELEMENTS, .keys = 1},
+                 f->spec->head_dim_v);
+    for (; in_groups && group.tiles; group = ws_fwd_group_at(f, group.first + group.tiles)) {
+        struct ws_fwd_copy copy = {.is_value = true,
+                                   .first = group.first * WS_FWD_ATOM,
+                                   .run = VALUE_RUN,
+                                   .tiles = group.tiles};
+        const int dims = ws_fwd_group_rows(f, group) * group.tiles;
+        copy.keys = unit_keys(f, dims);
+        add_copy(f, copy, dims);
+    }
+}
+
+/* What padding leaves unwritten is read: it must be finite. */
+static void fill_with_zeros(struct ws_fwd *f, struct ws_value *array, int bytes)
+{
+    struct ws_builder *b = &f->b;
+    const int round_bytes = f->stage.threads * PIECE;
+    struct ws_value *zeros = ws_splat(b, ws_i32(b, 0), PIECE / (int)sizeof(uint32_t));
+    struct ws_value *place = ws_add(b, array, ws_mul(b, f->stage.item, ws_i32(b, PIECE)));
+    for (int start = 0; start < bytes; start += round_bytes) {
+        struct ws_branch branch;
+        const int left = (bytes - start) / PIECE;
+        const bool is_short = left < f->stage.threads;
+        if (is_short)
+            ws_branch_begin(b, &branch,
+                            ws_compare(b, WS_BELOW, f->stage.item, ws_i32(b, (uint32_t)left)),
+                            false, NULL, 0);
+        ws_lds_store(b, place, start, zeros, PIECE);
+        if (is_short)
+            ws_branch_end(b, &branch);
+    }
+    ws_workgroup_barrier(b);
+}
+
+void ws_fwd_stage_start(struct ws_fwd *f)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_fwd_stage *stage = &f->stage;
+    const struct ws_spec *spec = f->spec;
+    const int block = f->keys * WS_FWD_ATOM;
+    if (!ws_fwd_stages(spec))
+        return;
+    stage->threads = spec->lever[WS_LEVER_num_waves] * 32;
+    stage->key_row_bytes = ws_fwd_lds_row_bytes(spec, f->chunks * WS_FWD_ATOM);
+    stage->value_row_bytes = ws_fwd_lds_row_bytes(spec, is_transposed(f) ? block : f->head_tiles * WS_FWD_ATOM);
+    stage->value_start = ws_fwd_stages_keys(spec) ? block * stage->key_row_bytes : 0;
+    stage->buffer_bytes = stage->value_start;
+    if (spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_FRAG)
+        stage->buffer_bytes += block * f->head_tiles * WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES;
+    else if (ws_fwd_stages_values(spec))
+        stage->buffer_bytes +=
+            stage->value_row_bytes * (is_transposed(f) ? f->head_tiles * WS_FWD_ATOM : block);
+    const int bytes = stage->buffer_bytes * spec->lever[WS_LEVER_stages];
+    struct ws_value *array = ws_lds_array(b, "staged", bytes);
+    stage->phase = spec->lever[WS_LEVER_stages] > 1 ? ws_i32(b, 0) : NULL;
+    stage->array = array;
+    add_copies(f);
+    stage->key_read = ws_add(b, array, ws_fwd_key_place(f));
+    stage->value_read = ws_add(b, array, ws_fwd_value_place(f, ws_fwd_group_at(f, 0)));
+    if (spec->head_dim_qk % WS_FWD_ATOM || spec->head_dim_v % WS_FWD_ATOM)
+        fill_with_zeros(f, array, bytes);
+}
+
+int ws_fwd_stage_carried(struct ws_fwd *f, struct ws_value **carried[])
+{
+    int count = 0;
+    if (ws_fwd_stages_keys(f->spec))
+        carried[count++] = &f->stage.key_read;
+    if (ws_fwd_stages_values(f->spec))
+        carried[count++] = &f->stage.value_read;
+    if (f->stage.query_read)
+        carried[count++] = &f->stage.query_read;
+    for (int c = 0; c < f->stage.copies; c++) {
+        struct ws_fwd_copy *copy = &f->stage.copy[c];
+        for (int i = 0; i < (copy->step ? 1 : copy->rounds); i++) {
+            carried[count++] = &copy->source[i];
+            carried[count++] = &copy->target[i];
+        }
+    }
+    return count;
+}
+
+/* buffer: rows past the end read as zero. */
+static struct ws_view source_view(struct ws_fwd *f, const struct ws_fwd_copy *copy,
+                                  const struct ws_fwd_block *block)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *stride = copy->is_value ? f->v_stride : f->k_stride;
+    const int head_dim = copy->is_value ? f->spec->head_dim_v : f->spec->head_dim_qk;
+    struct ws_view view = {.addressing = ws_fwd_addressing(f),
+                           .base = copy->is_value ? f->v_base : f->k_base,
+                           .alignment =
+                               ws_fwd_run_alignment(f, copy->run * WS_FWD_ELEMENT_BYTES)};
+    struct ws_value *last = ws_i32(b, (uint32_t)(f->keys * WS_FWD_ATOM - 1)), *zero = ws_i32(b, 0);
+    struct ws_value *bytes = ws_i32(b, (uint32_t)(head_dim * WS_FWD_ELEMENT_BYTES));
+    if (block->last)
+        last = ws_smin(b, last, block->last);
+    bytes = ws_add(b, ws_mul(b, last, stride), bytes);
+    if (block->last)
+        bytes = ws_select(b, ws_compare(b, WS_SIGNED_LESS, block->last, zero), zero, bytes);
+    ws_view_limit(b, &view, bytes);
+    return view;
+}
+
+/* Key y of a unit. global: keys past the end read the last one. */
+static struct ws_value *load_key(struct ws_fwd *f, const struct ws_fwd_copy *copy,
+                                 const struct ws_fwd_block *block, const struct ws_view *view,
+                                 int round, int y)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *stride = copy->is_value ? f->v_stride : f->k_stride;
+    const int more = copy->step * round + y;
+    const int dwords = copy->run * WS_FWD_ELEMENT_BYTES / (int)sizeof(uint32_t);
+    struct ws_value *lane = copy->source[copy->step ? 0 : round];
+    struct ws_value *scalar = more ? ws_mul(b, stride, ws_i32(b, (uint32_t)more)) : NULL;
+    if (block->last && view->addressing == WS_ADDRESSING_GLOBAL) {
+        struct ws_value *last = ws_smax(b, block->last, ws_i32(b, 0));
+        struct ws_value *key = ws_add(b, unit_key(f, copy, round), ws_i32(b, (uint32_t)y));
+        lane = ws_add(b, ws_mul(b, ws_smin(b, key, last), stride), column_bytes(f, copy, round));
+        scalar = NULL;
+    } else if (block->last && scalar) {
+        lane = ws_add(b, lane, scalar); /* the range check asks for all of it in the lanes */
+        scalar = NULL;
+    }
+    return ws_load(b, view, lane, scalar, 0, dwords);
+}
+
+static void load_block(struct ws_fwd *f, const struct ws_fwd_block *block)
+{
+    for (int c = 0; c < f->stage.copies; c++) {
+        struct ws_fwd_copy *copy = &f->stage.copy[c];
+        struct ws_view view = source_view(f, copy, block);
+        for (int i = 0; i < copy->rounds; i++)
+            for (int y = 0; y < copy->keys; y++)
+                copy->loaded[i][y] = load_key(f, copy, block, &view, i, y);
+    }
+}
+
+/* Head dim j of a unit: its keys side by side. */
+static struct ws_value *keys_of_dim(struct ws_fwd *f, struct ws_value *const *rows, int keys, int j)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *column = ws_undefined_i32s(b, keys / 2);
+    for (int y = 0; y < keys; y += 2) {
+        struct ws_value *x[] = {ws_element(b, rows[y], j / 2), ws_element(b, rows[y + 1], j / 2)};
+        struct ws_value *pair =
+            j % 2 == 0 ? ws_low_halves(b, x[0], x[1]) : ws_high_halves(b, x[0], x[1]);
+        column = ws_set_element(b, column, y / 2, pair);
+    }
+    return column;
+}
+
+static void store_unit(struct ws_fwd *f, const struct ws_fwd_copy *copy, int round,
+                       struct ws_value *other_buffer)
+{
+    struct ws_builder *b = &f->b;
+    const int constant = key_step_bytes(f, copy, copy->step * round);
+    struct ws_value *place = copy->target[copy->step ? 0 : round];
+    if (other_buffer)
+        place = ws_add(b, place, other_buffer);
+    if (copy->keys == 1) {
+        ws_lds_store(b, place, constant, copy->loaded[round][0], PIECE);
+        return;
+    }
+    int dim_step = copy->tiles > 1 ? FRAGMENT : PIECE;
+    if (f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_T)
+        dim_step = f->stage.value_row_bytes;
+    for (int j = 0; j < copy->run; j++)
+        ws_lds_store(b, place, constant + j * dim_step,
+                     keys_of_dim(f, copy->loaded[round], copy->keys, j),
+                     copy->keys * WS_FWD_ELEMENT_BYTES);
+}
+
+static void store_block(struct ws_fwd *f, struct ws_value *buffer)
+{
+    struct ws_builder *b = &f->b;
+    for (int c = 0; c < f->stage.copies; c++) {
+        const struct ws_fwd_copy *copy = &f->stage.copy[c];
+        for (int i = 0; i < copy->rounds; i++) {
+            const int left = copy->units - i * f->stage.threads;
+            struct ws_branch branch;
+            const bool is_short = left < f->stage.threads;
+            if (is_short)
+                ws_branch_begin(b, &branch,
+                                ws_compare(b, WS_BELOW, f->stage.item, ws_i32(b, (uint32_t)left)),
+                                false, NULL, 0);
+            store_unit(f, copy, i, buffer);
+            if (is_short)
+                ws_branch_end(b, &branch);
+        }
+    }
+}
+
+void ws_fwd_stage_first(struct ws_fwd *f, const struct ws_fwd_bounds *bounds)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_fwd_block block = {.key = bounds->begin};
+    struct ws_branch branch;
+    if (!ws_fwd_stages(f->spec))
+        return;
+    block.last = ws_sub(b, ws_sub(b, f->seqlen_k, ws_i32(b, 1)), bounds->begin);
+    ws_branch_begin(b, &branch, ws_compare(b, WS_SIGNED_LESS, bounds->begin, bounds->end), false,
+                    NULL, 0);
+    load_block(f, &block);
+    store_block(f, NULL);
+    ws_branch_end(b, &branch);
+    ws_workgroup_barrier(b);
+}
+
+void ws_fwd_stage_block(struct ws_fwd *f, const struct ws_fwd_block *block)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_fwd_stage *stage = &f->stage;
+    struct ws_fwd_block next = {0};
+    if (block->last)
+        next.last = ws_sub(b, block->last, ws_i32(b, (uint32_t)(f->keys * WS_FWD_ATOM)));
+    stage->key_place = stage->key_read;
+    stage->value_place = stage->value_read;
+    if (stage->phase) {
+        stage->key_place = ws_add(b, stage->key_read, stage->phase);
+        stage->value_place = ws_add(b, stage->value_read, stage->phase);
+    }
+    load_block(f, &next);
+}
+
+void ws_fwd_stage_turn(struct ws_fwd *f)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_fwd_stage *stage = &f->stage;
+    if (stage->phase)
+        stage->phase = ws_sub(b, ws_i32(b, (uint32_t)stage->buffer_bytes), stage->phase);
+    else
+        ws_workgroup_barrier(b);
+    store_block(f, stage->phase);
+    ws_workgroup_barrier(b);
+}

@@ -1,0 +1,92 @@
+/* rescale lazy_sum: no maximum is computed until a row sum shows that one is needed. A sum of P up
+ * to the limit has no P above it, so P stays within its type. */
+#include <math.h>
+
+#include "gen/fmha_fwd.h"
+#include "ir/wave.h"
+
+static const double sum_limit = 1024;
+
+static void pack_row(struct ws_fwd *f, int row, struct ws_value *scores[WS_FWD_KEYS_MAX],
+                     struct ws_value *packed[WS_FWD_KEYS_MAX], struct ws_value **sum)
+{
+    (void)row;
+    *sum = ws_f32(&f->b, 0);
+    for (int k = 0; k < f->keys; k++)
+        packed[k] = ws_fwd_pack(f, scores[k], sum);
+}
+
+/* The maximum of a row becomes the largest of the scores, which are not relative to it, if they
+ * exceed it. Returns what the scores lack: -m, or 0 as long as no key was visible. */
+static struct ws_value *move_maximum(struct ws_fwd *f, int row, struct ws_value *old_max,
+                                     struct ws_value *scores[WS_FWD_KEYS_MAX])
+{
+    struct ws_builder *b = &f->b;
+    struct ws_fwd_row *state = &f->row[row];
+    struct ws_value *zero = ws_f32(b, 0), *nothing = ws_f32(b, -INFINITY);
+    struct ws_value *largest = ws_max_elements(b, scores, f->keys);
+    largest = ws_fmax(b, largest, ws_exchange_halves(b, largest));
+    struct ws_value *max = ws_fmax(b, largest, ws_fneg(b, old_max));
+    struct ws_value *has_key = ws_fgreater(b, max, nothing);
+    struct ws_value *fall = ws_fsub(b, ws_fneg(b, old_max), max); /* -inf for a new row */
+    struct ws_value *factor = f->to_log2 ? ws_fmul(b, fall, f->to_log2) : fall;
+    factor = ws_select(b, has_key, ws_exp2(b, factor), zero);
+    if (ws_is_mutant(f->mutant, rescale_skipped))
+        factor = ws_f32(b, 1);
+    state->sum = ws_fmul(b, state->sum, factor);
+    for (int t = 0; t < f->head_tiles; t++)
+        state->output[t] = ws_fmul(b, state->output[t], factor);
+    state->negative_max = ws_fneg(b, max);
+    return ws_select(b, has_key, state->negative_max, zero);
+}
+
+/* Out of line: scores again, without a maximum, and all that follows. */
+static void redo(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores packed,
+                 struct ws_value *sums[WS_FWD_ROWS_MAX])
+{
+    struct ws_builder *b = &f->b;
+    const bool is_splat = !ws_fwd_modifies(f->spec);
+    struct ws_value *old[WS_FWD_ROWS_MAX], *zero = ws_f32(b, 0);
+    ws_fwd_scores scores;
+    for (int q = 0; q < f->rows; q++) {
+        old[q] = ws_element(b, f->row[q].negative_max, 0);
+        f->row[q].negative_max = is_splat ? ws_splat(b, zero, f->atom->c_elements) : zero;
+    }
+    ws_fwd_score(f, block, scores);
+    for (int q = 0; q < f->rows; q++) {
+        struct ws_value *lack = move_maximum(f, q, old[q], scores[q]);
+        for (int k = 0; k < f->keys; k++)
+            scores[q][k] = ws_fadd(b, scores[q][k], lack);
+        pack_row(f, q, scores[q], packed[q], &sums[q]);
+        if (is_splat)
+            f->row[q].negative_max =
+                ws_splat(b, f->row[q].negative_max, f->atom->c_elements);
+    }
+}
+
+void ws_fwd_settle(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *sums[WS_FWD_ROWS_MAX], *within = NULL;
+    struct ws_value **carried[WS_FWD_CARRIED_MAX + WS_FWD_ROWS_MAX * (WS_FWD_KEYS_MAX + 1)];
+    ws_fwd_scores packed;
+    int count = 0;
+    for (int q = 0; q < f->rows; q++) {
+        pack_row(f, q, scores[q], packed[q], &sums[q]);
+        within = within ? ws_fmax(b, within, sums[q]) : sums[q];
+        count += ws_fwd_carried_row(f, q, carried + count);
+        for (int k = 0; k < f->keys; k++)
+            carried[count++] = &packed[q][k];
+        carried[count++] = &sums[q];
+    }
+    struct ws_branch branch;
+    struct ws_value *is_out = ws_fnot_below(b, within, ws_f32(b, sum_limit));
+    ws_branch_begin(b, &branch, ws_any(b, is_out), true, carried, count);
+    redo(f, block, packed, sums);
+    ws_branch_end(b, &branch);
+    for (int q = 0; q < f->rows; q++) {
+        f->row[q].sum = ws_fadd(b, f->row[q].sum, sums[q]);
+        for (int k = 0; k < f->keys; k++)
+            scores[q][k] = packed[q][k];
+    }
+}

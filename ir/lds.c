@@ -1,0 +1,104 @@
+#include "ir/lds.h"
+
+#include <string.h>
+
+#include "ir/llvm.h"
+
+enum { LOCAL_SPACE = 3, ARRAY_ALIGNMENT = 16 };
+
+struct ws_value *ws_lds_array(struct ws_builder *b, const char *name, int bytes)
+{
+    LLVMTypeRef type = LLVMArrayType2(LLVMInt8TypeInContext(b->context), (uint64_t)bytes);
+    LLVMValueRef array = LLVMAddGlobalInAddressSpace(b->module, type, name, LOCAL_SPACE);
+    LLVMSetInitializer(array, LLVMGetPoison(type));
+    LLVMSetLinkage(array, LLVMInternalLinkage);
+    LLVMSetAlignment(array, ARRAY_ALIGNMENT);
+    return ws_wrap(LLVMBuildPtrToInt(b->llvm, array, b->i32, ""));
+}
+
+static LLVMValueRef pointer(struct ws_builder *b, struct ws_value *address, int constant)
+{
+    LLVMTypeRef type = LLVMPointerTypeInContext(b->context, LOCAL_SPACE);
+    LLVMValueRef place = ws_llvm(address);
+    if (constant)
+        place = LLVMBuildNUWAdd(b->llvm, place, ws_llvm(ws_i32(b, (uint32_t)constant)), "");
+    return LLVMBuildIntToPtr(b->llvm, place, type, "");
+}
+
+static struct ws_value *load_type(struct ws_builder *b, LLVMTypeRef type, struct ws_value *address,
+                                  int constant, int alignment)
+{
+    LLVMValueRef load = LLVMBuildLoad2(b->llvm, type, pointer(b, address, constant), "");
+    LLVMSetAlignment(load, (unsigned)alignment);
+    return ws_wrap(load);
+}
+
+struct ws_value *ws_lds_load(struct ws_builder *b, struct ws_value *address, int constant,
+                             int dwords, int alignment)
+{
+    LLVMTypeRef type = dwords == 1 ? b->i32 : LLVMVectorType(b->i32, (unsigned)dwords);
+    return load_type(b, type, address, constant, alignment);
+}
+
+struct ws_value *ws_lds_load_split(struct ws_builder *b, struct ws_value *address, int constant,
+                                   int second_half, int dwords, int alignment)
+{
+    struct ws_value *low = ws_lds_load(b, address, constant, dwords / 2, alignment);
+    struct ws_value *high = ws_lds_load(b, address, constant + second_half, dwords / 2, alignment);
+    return ws_concatenate(b, low, high);
+}
+
+struct ws_value *ws_lds_load_half(struct ws_builder *b, struct ws_value *address, int constant,
+                                  struct ws_value *pair, bool high)
+{
+    struct ws_value *half = load_type(b, b->i16, address, constant, 2);
+    return ws_set_half(b, pair, half, high);
+}
+
+void ws_lds_store(struct ws_builder *b, struct ws_value *address, int constant,
+                  struct ws_value *value, int alignment)
+{
+    LLVMValueRef store = LLVMBuildStore(b->llvm, ws_llvm(value), pointer(b, address, constant));
+    LLVMSetAlignment(store, (unsigned)alignment);
+}
+
+/* A fence that orders LDS alone: one that names no address space also invalidates caches. */
+static void fence(struct ws_builder *b, LLVMAtomicOrdering ordering, const char *scope)
+{
+    static const char kind[] = "mmra", tag[] = "amdgpu-synchronize-as", space[] = "local";
+    unsigned scope_id = LLVMGetSyncScopeID(b->context, scope, strlen(scope));
+    LLVMValueRef order = LLVMBuildFenceSyncScope(b->llvm, ordering, scope_id, "");
+    LLVMMetadataRef parts[] = {
+        LLVMMDStringInContext2(b->context, tag, sizeof tag - 1),
+        LLVMMDStringInContext2(b->context, space, sizeof space - 1),
+    };
+    LLVMMetadataRef node = LLVMMDNodeInContext2(b->context, parts, 2);
+    LLVMSetMetadata(order, LLVMGetMDKindIDInContext(b->context, kind, sizeof kind - 1),
+                    LLVMMetadataAsValue(b->context, node));
+}
+
+void ws_workgroup_barrier(struct ws_builder *b)
+{
+    fence(b, LLVMAtomicOrderingRelease, "workgroup");
+    ws_intrinsic(b, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
+    fence(b, LLVMAtomicOrderingAcquire, "workgroup");
+}
+
+void ws_wave_fence(struct ws_builder *b)
+{
+    fence(b, LLVMAtomicOrderingAcquireRelease, "wavefront");
+}
+
+void ws_schedule_group(struct ws_builder *b, enum ws_schedule_kind kind, int count, int pipeline)
+{
+    struct ws_value *operands[] = {ws_i32(b, (uint32_t)kind), ws_i32(b, (uint32_t)count),
+                                   ws_i32(b, (uint32_t)pipeline)};
+    ws_intrinsic(b, "llvm.amdgcn.sched.group.barrier", NULL, 0, operands, 3);
+}
+
+void ws_set_priority(struct ws_builder *b, int priority)
+{
+    LLVMValueRef level = LLVMConstInt(b->i16, (unsigned)priority, false);
+    struct ws_value *operand = ws_wrap(level);
+    ws_intrinsic(b, "llvm.amdgcn.s.setprio", NULL, 0, &operand, 1);
+}

@@ -1,0 +1,50 @@
+/* Local memory (LDS) of a workgroup, the order of its accesses, and hints to the scheduler.
+ *
+ * LDS addresses are i32 of each lane. A sum of an address and a constant folds into the instruction
+ * if the address does not come from a constant itself. */
+#ifndef WS_IR_LDS_H
+#define WS_IR_LDS_H
+
+#include "ir/builder.h"
+
+/* An array of the kernel, aligned to 16 bytes: the address of its first byte. */
+struct ws_value *ws_lds_array(struct ws_builder *b, const char *name, int bytes);
+
+/* Loads `dwords` i32 (at most 4, a power of two; or 8 as two loads, the second `second_half` bytes
+ * behind the first) from address + constant. */
+struct ws_value *ws_lds_load(struct ws_builder *b, struct ws_value *address, int constant,
+                             int dwords, int alignment);
+struct ws_value *ws_lds_load_split(struct ws_builder *b, struct ws_value *address, int constant,
+                                   int second_half, int dwords, int alignment);
+
+/* Loads one 16-bit element into the low or the high half of an i32 whose other half it keeps. */
+struct ws_value *ws_lds_load_half(struct ws_builder *b, struct ws_value *address, int constant,
+                                  struct ws_value *pair, bool high);
+
+/* Stores a packed vector; or the low or high half of an i32. */
+void ws_lds_store(struct ws_builder *b, struct ws_value *address, int constant,
+                  struct ws_value *value, int alignment);
+
+/* All waves of the workgroup meet here, and what any stored to LDS before, all see after. Every wave
+ * must come. Memory other than LDS is not ordered. */
+void ws_workgroup_barrier(struct ws_builder *b);
+
+/* What a lane stored to LDS before, the other lanes of its wave see after. */
+void ws_wave_fence(struct ws_builder *b);
+
+/* Kinds of instructions for ws_schedule_group. */
+enum ws_schedule_kind {
+    WS_SCHEDULE_MATRIX = 0x008,
+    WS_SCHEDULE_GLOBAL_LOAD = 0x020,
+    WS_SCHEDULE_LDS_LOAD = 0x100,
+    WS_SCHEDULE_LDS_STORE = 0x200,
+};
+
+/* The scheduler puts `count` instructions of a kind next. Calls of one `pipeline` make a sequence of
+ * such groups, over what stands before them in the block. */
+void ws_schedule_group(struct ws_builder *b, enum ws_schedule_kind kind, int count, int pipeline);
+
+/* Priority of the wave among those of its SIMD, 0 to 3. */
+void ws_set_priority(struct ws_builder *b, int priority);
+
+#endif
