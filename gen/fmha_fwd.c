@@ -51,7 +51,9 @@ static void load_queries(struct ws_fwd *f)
         f->query_offset[q] = ws_mul(b, ws_smin(b, ws_fwd_lane_row(f, q), last), stride);
         for (int c = 0; !is_in_loop && c < f->chunks; c++) {
             struct ws_value *x = ws_fwd_load_query(f, q, c);
-            f->query[q][c] = is_scaled ? ws_packed_scale(b, f->atom->element, x, scale_log2) : x;
+            /* Opaque: else the loop would wait for it, turn by turn. */
+            f->query[q][c] = is_scaled ? ws_packed_scale(b, f->atom->element, x, scale_log2)
+                                       : ws_opaque(b, x);
         }
     }
     if (f->spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_LDS)
@@ -65,7 +67,9 @@ int ws_fwd_carried_row(struct ws_fwd *f, int row, struct ws_value **carried[])
     for (int t = 0; t < f->head_tiles; t++)
         carried[count++] = &state->output[t];
     carried[count++] = &state->negative_max;
-    carried[count++] = &state->sum;
+    carried[count++] = &state->sum.used;
+    if (state->sum.exact)
+        carried[count++] = &state->sum.exact;
     if (f->spec->lever[WS_LEVER_rescale] != WS_RESCALE_LAZY_SUM)
         carried[count++] = &state->threshold;
     return count;
@@ -82,7 +86,7 @@ static void start_rows(struct ws_fwd *f, struct ws_value *first_key)
     for (int q = 0; q < f->rows; q++) {
         f->row[q] = (struct ws_fwd_row){.negative_max = ws_fwd_modifies(f->spec) ? start : starts,
                                         .threshold = ws_f32(b, -INFINITY),
-                                        .sum = ws_f32(b, 0)};
+                                        .sum = ws_fwd_no_sum(f)};
         for (int t = 0; t < f->head_tiles; t++)
             f->row[q].output[t] = zeros;
     }
@@ -155,10 +159,10 @@ static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
     if (!ws_fwd_stages_values(f->spec)) {
         accumulate_block(f, block, scores, is_packed);
     } else {
-        for (int q = 0; q < f->rows; q++)
+        for (int q = 0; !is_packed && q < f->rows; q++)
             for (int k = 0; k < f->keys; k++)
-                scores[q][k] = is_packed ? ws_fwd_exchange(f, scores[q][k])
-                                         : ws_fwd_probability(f, q, scores[q][k]);
+                scores[q][k] =
+                    ws_fwd_pack(f, ws_fwd_scaled(f, scores[q][k]), &f->row[q].sum);
         ws_fwd_accumulate_staged(f, scores);
     }
     if (ws_fwd_stages(f->spec))
@@ -206,34 +210,47 @@ static int carried_opaquely(struct ws_fwd *f, struct ws_value **carried[])
     return count + ws_fwd_stage_carried(f, carried + count);
 }
 
-static void loop_over_keys(struct ws_fwd *f, struct ws_value *begin, struct ws_value *end,
-                           bool is_masked)
+/* Pointers to the rest of what the loops carry. */
+static int carried_plainly(struct ws_fwd *f, bool is_unrolled, struct ws_value **carried[])
 {
-    struct ws_builder *b = &f->b;
-    const uint32_t step = (uint32_t)(f->keys * WS_FWD_ATOM);
-    struct ws_value **carried[WS_FWD_CARRIED_MAX];
-    const int opaque = carried_opaquely(f, carried);
-    int count = opaque;
+    int count = 0;
     for (int q = 0; q < f->rows; q++)
         count += ws_fwd_carried_row(f, q, carried + count);
     carried[count++] = &f->k_base;
     carried[count++] = &f->v_base;
     if (f->spec->bias)
         carried[count++] = &f->bias_base;
-    if (f->stage.phase)
+    if (f->stage.phase && !is_unrolled)
         carried[count++] = &f->stage.phase;
+    return count;
+}
 
+/* An unrolled loop finds and leaves the buffers as they were at first, so that its LDS addresses
+ * are constant. */
+static void loop_over_keys(struct ws_fwd *f, struct ws_value *begin, struct ws_value *end,
+                           bool is_masked)
+{
+    struct ws_builder *b = &f->b;
+    const uint32_t step = (uint32_t)(f->keys * WS_FWD_ATOM);
+    const int unroll = is_masked ? 1 : f->spec->lever[WS_LEVER_unroll];
+    struct ws_value **carried[WS_FWD_CARRIED_MAX];
+    const int opaque = carried_opaquely(f, carried);
+    const int count = opaque + carried_plainly(f, unroll > 1, carried + opaque);
     struct ws_loop loop;
-    struct ws_fwd_block block = {.key = ws_loop_begin(b, &loop, begin, end, step, carried, count)};
+    struct ws_value *key =
+        ws_loop_begin(b, &loop, begin, end, step * (uint32_t)unroll, carried, count);
     for (int i = 0; i < opaque; i++)
         *carried[i] = ws_opaque(b, *carried[i]);
-    if (is_masked)
-        block.last = ws_sub(b, ws_sub(b, f->seqlen_k, ws_i32(b, 1)), block.key);
-    process_block(f, &block);
-    advance_keys(f);
-    advance_values(f);
-    if (f->spec->bias)
-        ws_fwd_advance_bias(f);
+    for (int u = 0; u < unroll; u++) {
+        struct ws_fwd_block block = {.key = ws_add(b, key, ws_i32(b, step * (uint32_t)u))};
+        if (is_masked)
+            block.last = ws_sub(b, ws_sub(b, f->seqlen_k, ws_i32(b, 1)), block.key);
+        process_block(f, &block);
+        advance_keys(f);
+        advance_values(f);
+        if (f->spec->bias)
+            ws_fwd_advance_bias(f);
+    }
     ws_loop_end(b, &loop);
 }
 

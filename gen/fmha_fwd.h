@@ -46,13 +46,19 @@ enum {
     WS_FWD_ELEMENT_BYTES = 2,
 };
 
+/* Sums of P: of what V is multiplied by, so that truncation cancels in O; and for LSE, where bf16 is
+ * truncated, of P before that, else NULL. */
+struct ws_fwd_sum {
+    struct ws_value *used, *exact;
+};
+
 /* What the loops carry of one row tile. The running maximum m is in units of q.k and finite; it is
  * stored negated and splatted, because the score products start from it. */
 struct ws_fwd_row {
     struct ws_value *output[WS_FWD_CHUNKS_MAX]; /* O^T: head dim tiles x query */
     struct ws_value *negative_max; /* 8 times -m; with a modified score -m, once, in log2 units */
     struct ws_value *threshold; /* a score above m + this moves m; -inf: no key was visible yet */
-    struct ws_value *sum;       /* of P, over the keys of this half of the wave */
+    struct ws_fwd_sum sum;      /* of P, over the keys of this half of the wave */
 };
 
 /* The keys of one iteration. */
@@ -108,7 +114,8 @@ struct ws_fwd {
                                                        ws_fwd_start_values */
 };
 
-enum { WS_FWD_CARRIED_MAX = WS_FWD_ROWS_MAX * (WS_FWD_CHUNKS_MAX + 4) + 4 + WS_FWD_ATOM };
+enum { WS_FWD_CARRIED_MAX = WS_FWD_ROWS_MAX * (WS_FWD_CHUNKS_MAX + 5) + 8 + WS_FWD_ATOM +
+                              2 * WS_FWD_COPIES_MAX * WS_FWD_ROUNDS_MAX };
 
 /* check and emit of struct ws_kernel_definition. */
 enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *error);
@@ -211,10 +218,19 @@ void ws_fwd_rescale(struct ws_fwd *f, ws_fwd_scores scores);
  * sums. Where a sum asks for it, the maximum moves first and the scores are computed again. */
 void ws_fwd_settle(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores);
 
+struct ws_fwd_sum ws_fwd_no_sum(struct ws_fwd *f);
+void ws_fwd_scale_sum(struct ws_fwd *f, struct ws_fwd_sum *sum, struct ws_value *factor);
+
 /* The lane's probabilities of one score tile, packed in pairs; adds them to a sum. And as operand
  * B, P^T, with those of the other half of the wave. */
-struct ws_value *ws_fwd_pack(struct ws_fwd *f, struct ws_value *scores, struct ws_value **sum);
+struct ws_value *ws_fwd_scaled(struct ws_fwd *f, struct ws_value *scores);
+struct ws_value *ws_fwd_pack(struct ws_fwd *f, struct ws_value *log2_scores,
+                             struct ws_fwd_sum *sum);
 struct ws_value *ws_fwd_exchange(struct ws_fwd *f, struct ws_value *packed);
+
+/* The two steps of an exchange. */
+struct ws_value *ws_fwd_other_half(struct ws_fwd *f, struct ws_value *packed);
+struct ws_value *ws_fwd_join(struct ws_fwd *f, struct ws_value *packed, struct ws_value *other);
 
 /* Both: P^T of one score tile as operand B; adds it to the row sum. */
 struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *scores);
@@ -286,9 +302,9 @@ struct ws_value *ws_fwd_staged_query(struct ws_fwd *f, int row, int c);
 /* Puts Q into LDS, for the wave alone. */
 void ws_fwd_stage_queries(struct ws_fwd *f);
 
-/* scores += K Q^T, and O^T += V^T P^T, of a block that is staged. */
+/* scores += K Q^T, and O^T += V^T P^T, of a block that is staged. P comes packed. */
 void ws_fwd_score_staged(struct ws_fwd *f, ws_fwd_scores scores);
-void ws_fwd_accumulate_staged(struct ws_fwd *f, ws_fwd_scores p);
+void ws_fwd_accumulate_staged(struct ws_fwd *f, ws_fwd_scores packed);
 
 /* Ends a stretch of work that the scheduler should keep together, if the sched lever says so. */
 void ws_fwd_end_stretch(struct ws_fwd *f);

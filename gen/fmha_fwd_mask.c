@@ -80,7 +80,8 @@ struct ws_fwd_bounds ws_fwd_find_bounds(struct ws_fwd *f)
             ws_smin(b, all_see, round_up(b, not_negative(b, bounds.end), block));
         bounds.full = ws_smax(b, stop, bounds.begin);
     }
-    bounds.tail = round_down(b, not_negative(b, visible), block);
+    bounds.tail =
+        round_down(b, not_negative(b, visible), block * (uint32_t)f->spec->lever[WS_LEVER_unroll]);
     if (f->behind)
         bounds.tail = ws_smax(b, bounds.tail, bounds.full);
     return bounds;

@@ -178,6 +178,13 @@ static void load_batch(struct ws_fwd *f, struct batches *batches, int first)
     }
 }
 
+/* A batch is multiplied from its last operand to its first: one wait covers it all. */
+static int last_of(const struct batches *batches, int first)
+{
+    const int last = first + batches->size - 1;
+    return last < batches->count ? last : batches->count - 1;
+}
+
 /* groups: tells the scheduler the order that batches would have, operand by operand. */
 static void end_products(struct ws_fwd *f, const struct batches *batches)
 {
@@ -188,10 +195,10 @@ static void end_products(struct ws_fwd *f, const struct batches *batches)
     if (f->spec->lever[WS_LEVER_sched] != WS_SCHED_GROUPS)
         return;
     ws_schedule_group(b, WS_SCHEDULE_LDS_LOAD, loads * batches->size, pipeline);
-    for (int i = 0; i < batches->count; i++) {
-        ws_schedule_group(b, WS_SCHEDULE_MATRIX, f->rows, pipeline);
+    for (int i = 0; i < batches->count; i += batches->size) {
         if (i + batches->size < batches->count)
-            ws_schedule_group(b, WS_SCHEDULE_LDS_LOAD, loads, pipeline);
+            ws_schedule_group(b, WS_SCHEDULE_LDS_LOAD, loads * batches->size, pipeline);
+        ws_schedule_group(b, WS_SCHEDULE_MATRIX, f->rows * batches->size, pipeline);
     }
 }
 
@@ -212,27 +219,43 @@ void ws_fwd_score_staged(struct ws_fwd *f, ws_fwd_scores scores)
             batches.product[batches.count++] = (struct product){.tile = k, .chunk = c};
     start_products(f, &batches);
     struct ws_value *query[WS_FWD_ROWS_MAX] = {NULL};
+    int chunk = -1; /* of query */
     for (int first = 0; first < batches.count; first += batches.size) {
         load_batch(f, &batches, first + batches.size);
         ws_fwd_end_stretch(f);
-        for (int i = first; i < first + batches.size && i < batches.count; i++) {
+        for (int i = last_of(&batches, first); i >= first; i--) {
             const struct product *p = &batches.product[i];
             for (int q = 0; q < f->rows; q++) {
                 if (is_resident)
                     query[q] = f->query[q][p->chunk];
-                else if (p->tile == 0)
+                else if (p->chunk != chunk)
                     query[q] = ws_fwd_load_query(f, q, p->chunk);
                 scores[q][p->tile] = ws_multiply_atom(&f->b, f->atom, batches.operand[i], query[q],
                                                       scores[q][p->tile]);
             }
+            chunk = p->chunk;
         }
         ws_fwd_end_stretch(f);
     }
     end_products(f, &batches);
 }
 
-void ws_fwd_accumulate_staged(struct ws_fwd *f, ws_fwd_scores p)
+/* Packed probabilities become operands. Work of one kind stands together. */
+static void exchange_block(struct ws_fwd *f, ws_fwd_scores packed, ws_fwd_scores p)
 {
+    ws_fwd_scores other;
+    for (int q = 0; q < f->rows; q++)
+        for (int k = 0; k < f->keys; k++)
+            other[q][k] = ws_fwd_other_half(f, packed[q][k]);
+    ws_fwd_end_stretch(f);
+    for (int q = 0; q < f->rows; q++)
+        for (int k = 0; k < f->keys; k++)
+            p[q][k] = ws_fwd_join(f, packed[q][k], other[q][k]);
+}
+
+void ws_fwd_accumulate_staged(struct ws_fwd *f, ws_fwd_scores packed)
+{
+    ws_fwd_scores p;
     struct batches batches = {.is_score = false};
     for (int k = 0; k < f->keys; k++) {
         struct ws_fwd_group group = ws_fwd_group_at(f, 0);
@@ -242,10 +265,11 @@ void ws_fwd_accumulate_staged(struct ws_fwd *f, ws_fwd_scores p)
                     (struct product){.tile = k, .group = group, .t = t};
     }
     start_products(f, &batches);
+    exchange_block(f, packed, p);
     for (int first = 0; first < batches.count; first += batches.size) {
         load_batch(f, &batches, first + batches.size);
         ws_fwd_end_stretch(f);
-        for (int i = first; i < first + batches.size && i < batches.count; i++) {
+        for (int i = last_of(&batches, first); i >= first; i--) {
             const struct product *at = &batches.product[i];
             for (int q = 0; q < f->rows; q++) {
                 struct ws_value **o = &f->row[q].output[at->group.first + at->t];

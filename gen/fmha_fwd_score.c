@@ -100,7 +100,7 @@ static void move_maximum(struct ws_fwd *f, int row, struct ws_value *largest,
     struct ws_value *factor = ws_fmin(b, ws_exp2(b, ws_fneg(b, log2_rise)), ws_f32(b, 1));
     state->threshold = ws_select(b, has_key, f->move, state->threshold);
     state->negative_max = ws_fsub(b, state->negative_max, rise);
-    state->sum = ws_fmul(b, state->sum, factor);
+    ws_fwd_scale_sum(f, &state->sum, factor);
     for (int t = 0; t < f->head_tiles; t++)
         state->output[t] = ws_fmul(b, state->output[t], factor);
     for (int k = 0; k < f->keys; k++)
@@ -136,50 +136,83 @@ static bool is_truncated(const struct ws_fwd *f)
     return f->spec->lever[WS_LEVER_p_round] == WS_P_ROUND_TRUNCATE;
 }
 
-/* Adds two probabilities to a row sum: what V is multiplied by, truncation included, so that it
- * cancels in O. bf16 rounded to nearest would cost LSE its accuracy, and has no bias anyway. */
-static struct ws_value *add_to_sum(struct ws_fwd *f, struct ws_value *sum, struct ws_value *p0,
-                                   struct ws_value *p1, struct ws_value *packed)
+struct ws_fwd_sum ws_fwd_no_sum(struct ws_fwd *f)
 {
-    struct ws_builder *b = &f->b;
-    if (f->atom->element == WS_ELEMENT_F16 || is_truncated(f))
-        return ws_dot2(b, f->atom->element, packed, ws_pair_of_ones(b, f->atom->element), sum);
-    return ws_fadd(b, sum, ws_fadd(b, p0, p1));
+    struct ws_value *zero = ws_f32(&f->b, 0);
+    const bool is_apart = f->spec->lse && is_truncated(f) && f->atom->element == WS_ELEMENT_BF16;
+    return (struct ws_fwd_sum){.used = zero, .exact = is_apart ? zero : NULL};
 }
 
-struct ws_value *ws_fwd_pack(struct ws_fwd *f, struct ws_value *scores, struct ws_value **sum)
+void ws_fwd_scale_sum(struct ws_fwd *f, struct ws_fwd_sum *sum, struct ws_value *factor)
+{
+    sum->used = ws_fmul(&f->b, sum->used, factor);
+    if (sum->exact)
+        sum->exact = ws_fmul(&f->b, sum->exact, factor);
+}
+
+/* bf16 rounded to nearest is summed before: it has no bias. */
+static void add_to_sum(struct ws_fwd *f, struct ws_fwd_sum *sum, struct ws_value *p0,
+                       struct ws_value *p1, struct ws_value *packed)
+{
+    struct ws_builder *b = &f->b;
+    const enum ws_element element = f->atom->element;
+    if (element == WS_ELEMENT_F16 || is_truncated(f))
+        sum->used = ws_dot2(b, element, packed, ws_pair_of_ones(b, element), sum->used);
+    else
+        sum->used = ws_fadd(b, sum->used, ws_fadd(b, p0, p1));
+    if (sum->exact)
+        sum->exact = ws_fadd(b, sum->exact, ws_fadd(b, p0, p1));
+}
+
+struct ws_value *ws_fwd_scaled(struct ws_fwd *f, struct ws_value *scores)
+{
+    return f->to_log2 ? ws_fmul(&f->b, scores, f->to_log2) : scores;
+}
+
+struct ws_value *ws_fwd_pack(struct ws_fwd *f, struct ws_value *log2_scores,
+                             struct ws_fwd_sum *sum)
 {
     struct ws_builder *b = &f->b;
     const int pairs = f->atom->c_elements / 2;
     struct ws_value *packed = ws_undefined_i32s(b, pairs);
-    struct ws_value *x = f->to_log2 ? ws_fmul(b, scores, f->to_log2) : scores;
     for (int j = 0; j < pairs; j++) {
-        struct ws_value *p0 = ws_exp2(b, ws_element(b, x, 2 * j));
-        struct ws_value *p1 = ws_exp2(b, ws_element(b, x, 2 * j + 1));
+        struct ws_value *p0 = ws_exp2(b, ws_element(b, log2_scores, 2 * j));
+        struct ws_value *p1 = ws_exp2(b, ws_element(b, log2_scores, 2 * j + 1));
         struct ws_value *pair = ws_pack_pair(b, f->atom->element, !is_truncated(f), p0, p1);
-        *sum = add_to_sum(f, *sum, p0, p1, pair);
+        add_to_sum(f, sum, p0, p1, pair);
         packed = ws_set_element(b, packed, j, pair);
     }
     return packed;
 }
 
-struct ws_value *ws_fwd_exchange(struct ws_fwd *f, struct ws_value *packed)
+struct ws_value *ws_fwd_other_half(struct ws_fwd *f, struct ws_value *packed)
 {
     struct ws_builder *b = &f->b;
     const int pairs = f->atom->c_elements / 2;
-    struct ws_value *is_upper = ws_compare(b, WS_BELOW, ws_i32(b, WS_FWD_ATOM - 1), f->lane);
-    struct ws_value *operand = ws_undefined_i32s(b, 2 * pairs);
+    struct ws_value *other = ws_undefined_i32s(b, pairs);
     for (int j = 0; j < pairs; j++) {
         struct ws_value *own = ws_element(b, packed, j);
-        struct ws_value *other =
-            ws_is_mutant(f->mutant, exchange_omitted) ? own : ws_exchange_halves(b, own);
-        operand = ws_set_element(b, operand, j, ws_select(b, is_upper, other, own));
-        operand = ws_set_element(b, operand, pairs + j, ws_select(b, is_upper, own, other));
+        other = ws_set_element(
+            b, other, j,
+            ws_is_mutant(f->mutant, exchange_omitted) ? own : ws_exchange_halves(b, own));
     }
-    return operand;
+    return other;
+}
+
+struct ws_value *ws_fwd_join(struct ws_fwd *f, struct ws_value *packed, struct ws_value *other)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *is_upper = ws_compare(b, WS_BELOW, ws_i32(b, WS_FWD_ATOM - 1), f->lane);
+    return ws_concatenate(b, ws_select(b, is_upper, other, packed),
+                          ws_select(b, is_upper, packed, other));
+}
+
+struct ws_value *ws_fwd_exchange(struct ws_fwd *f, struct ws_value *packed)
+{
+    return ws_fwd_join(f, packed, ws_fwd_other_half(f, packed));
 }
 
 struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *scores)
 {
-    return ws_fwd_exchange(f, ws_fwd_pack(f, scores, &f->row[row].sum));
+    return ws_fwd_exchange(f, ws_fwd_pack(f, ws_fwd_scaled(f, scores), &f->row[row].sum));
 }

@@ -299,6 +299,17 @@ int ws_fwd_stage_carried(struct ws_fwd *f, struct ws_value **carried[])
     return count;
 }
 
+/* Bytes to the block before. */
+static struct ws_value *block_before(struct ws_fwd *f, const struct ws_fwd_copy *copy)
+{
+    struct ws_builder *b = &f->b;
+    const enum ws_fwd_arg arg =
+        copy->is_value ? WS_FWD_ARG_v_token_stride : WS_FWD_ARG_k_token_stride;
+    struct ws_value *keys = ws_i64(b, (uint64_t)(f->keys * WS_FWD_ATOM));
+    struct ws_value *bytes = ws_mul(b, ws_fwd_stride(f, arg, WS_FWD_ELEMENT_BYTES), keys);
+    return ws_sub(b, ws_i64(b, 0), bytes);
+}
+
 /* buffer: rows past the end read as zero. */
 static struct ws_view source_view(struct ws_fwd *f, const struct ws_fwd_copy *copy,
                                   const struct ws_fwd_block *block)
@@ -315,8 +326,13 @@ static struct ws_view source_view(struct ws_fwd *f, const struct ws_fwd_copy *co
     if (block->last)
         last = ws_smin(b, last, block->last);
     bytes = ws_add(b, ws_mul(b, last, stride), bytes);
-    if (block->last)
-        bytes = ws_select(b, ws_compare(b, WS_SIGNED_LESS, block->last, zero), zero, bytes);
+    if (block->last) {
+        struct ws_value *is_past = ws_compare(b, WS_SIGNED_LESS, block->last, zero);
+        bytes = ws_select(b, is_past, zero, bytes);
+        if (view.addressing == WS_ADDRESSING_GLOBAL) /* the block before exists */
+            view.base = ws_advance(
+                b, view.base, ws_select(b, is_past, block_before(f, copy), ws_i64(b, 0)));
+    }
     ws_view_limit(b, &view, bytes);
     return view;
 }

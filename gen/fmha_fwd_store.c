@@ -78,17 +78,22 @@ static double truncation_bias(const struct ws_fwd *f)
 /* What a row ends with: m in natural log, the sum of P relative to it, and the factor that O still
  * needs. */
 struct ending {
-    struct ws_value *max, *sum, *factor;
+    struct ws_value *max, *factor;
+    struct ws_fwd_sum sum;
 };
 
 static struct ending end_row(struct ws_fwd *f, int row)
 {
     struct ws_builder *b = &f->b;
     struct ending end = {.sum = f->row[row].sum};
-    end.sum = ws_fadd(b, end.sum, ws_exchange_halves(b, end.sum));
+    end.sum.used = ws_fadd(b, end.sum.used, ws_exchange_halves(b, end.sum.used));
+    if (end.sum.exact)
+        end.sum.exact = ws_fadd(b, end.sum.exact, ws_exchange_halves(b, end.sum.exact));
     end.max = ws_fneg(b, ws_element(b, f->row[row].negative_max, 0));
     end.max = ws_fmul(b, end.max, f->to_natural);
-    end.factor = inverse(b, end.sum);
+    if (f->spec->lever[WS_LEVER_rescale] == WS_RESCALE_LAZY_SUM) /* without a key it is infinite */
+        end.max = ws_select(b, ws_fgreater(b, end.sum.used, ws_f32(b, 0)), end.max, ws_f32(b, 0));
+    end.factor = inverse(b, end.sum.used);
     return end;
 }
 
@@ -102,14 +107,17 @@ static void add_sink(struct ws_fwd *f, struct ending *end)
     struct ws_value *max = ws_fmax(b, end->max, sink);
     struct ws_value *scale = ws_exp2(b, ws_fmul(b, ws_fsub(b, end->max, max), ws_f32(b, log2_e)));
     struct ws_value *term = ws_exp2(b, ws_fmul(b, ws_fsub(b, sink, max), ws_f32(b, log2_e)));
-    term = ws_fmul(b, term, ws_f32(b, 1 - truncation_bias(f))); /* as the sum of P is */
-    struct ws_value *has_key = ws_fgreater(b, end->sum, zero);
-    struct ws_value *sum = ws_fma(b, end->sum, scale, term);
+    struct ws_value *biased = ws_fmul(b, term, ws_f32(b, 1 - truncation_bias(f))); /* as P is */
+    struct ws_value *has_key = ws_fgreater(b, end->sum.used, zero);
+    struct ws_value *sum = ws_fma(b, end->sum.used, scale, biased);
     end->factor = ws_fmul(b, scale, inverse(b, sum));
     if (ws_is_mutant(f->mutant, sink_lse))
         return;
     end->max = max;
-    end->sum = ws_select(b, has_key, sum, zero);
+    end->sum.used = ws_select(b, has_key, sum, zero);
+    if (end->sum.exact)
+        end->sum.exact =
+            ws_select(b, has_key, ws_fma(b, end->sum.exact, scale, term), zero);
 }
 
 static void store_lse(struct ws_fwd *f, const struct ws_view *view, struct ws_value *lane_offset,
@@ -117,8 +125,10 @@ static void store_lse(struct ws_fwd *f, const struct ws_view *view, struct ws_va
 {
     struct ws_builder *b = &f->b;
     const double ln_2 = 0.6931471805599453;
-    struct ws_value *log_sum =
-        ws_fma(b, ws_log2(b, end->sum), ws_f32(b, ln_2), ws_f32(b, truncation_bias(f)));
+    const bool is_exact = end->sum.exact != NULL;
+    struct ws_value *log2_sum = ws_log2(b, is_exact ? end->sum.exact : end->sum.used);
+    struct ws_value *log_sum = ws_fma(b, log2_sum, ws_f32(b, ln_2),
+                                      ws_f32(b, is_exact ? 0 : truncation_bias(f)));
     ws_store(b, view, lane_offset, 0, ws_fadd(b, end->max, log_sum));
 }
 

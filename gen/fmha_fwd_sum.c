@@ -7,13 +7,21 @@
 
 static const double sum_limit = 1024;
 
-static void pack_row(struct ws_fwd *f, int row, struct ws_value *scores[WS_FWD_KEYS_MAX],
-                     struct ws_value *packed[WS_FWD_KEYS_MAX], struct ws_value **sum)
+/* Packed probabilities and sums of a block. Work of one kind stands together, so that instructions
+ * of one kind can be paired. */
+static void pack_block(struct ws_fwd *f, bool is_cold, ws_fwd_scores scores, ws_fwd_scores packed,
+                       struct ws_fwd_sum sums[WS_FWD_ROWS_MAX])
 {
-    (void)row;
-    *sum = ws_f32(&f->b, 0);
-    for (int k = 0; k < f->keys; k++)
-        packed[k] = ws_fwd_pack(f, scores[k], sum);
+    for (int q = 0; q < f->rows; q++)
+        for (int k = 0; k < f->keys; k++)
+            packed[q][k] = ws_fwd_scaled(f, scores[q][k]);
+    if (!is_cold) /* there it would cost the hot path registers */
+        ws_fwd_end_stretch(f);
+    for (int q = 0; q < f->rows; q++) {
+        sums[q] = ws_fwd_no_sum(f);
+        for (int k = 0; k < f->keys; k++)
+            packed[q][k] = ws_fwd_pack(f, packed[q][k], &sums[q]);
+    }
 }
 
 /* The maximum of a row becomes the largest of the scores, which are not relative to it, if they
@@ -33,7 +41,7 @@ static struct ws_value *move_maximum(struct ws_fwd *f, int row, struct ws_value 
     factor = ws_select(b, has_key, ws_exp2(b, factor), zero);
     if (ws_is_mutant(f->mutant, rescale_skipped))
         factor = ws_f32(b, 1);
-    state->sum = ws_fmul(b, state->sum, factor);
+    ws_fwd_scale_sum(f, &state->sum, factor);
     for (int t = 0; t < f->head_tiles; t++)
         state->output[t] = ws_fmul(b, state->output[t], factor);
     state->negative_max = ws_fneg(b, max);
@@ -42,7 +50,7 @@ static struct ws_value *move_maximum(struct ws_fwd *f, int row, struct ws_value 
 
 /* Out of line: scores again, without a maximum, and all that follows. */
 static void redo(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores packed,
-                 struct ws_value *sums[WS_FWD_ROWS_MAX])
+                 struct ws_fwd_sum sums[WS_FWD_ROWS_MAX])
 {
     struct ws_builder *b = &f->b;
     const bool is_splat = !ws_fwd_modifies(f->spec);
@@ -57,27 +65,29 @@ static void redo(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scor
         struct ws_value *lack = move_maximum(f, q, old[q], scores[q]);
         for (int k = 0; k < f->keys; k++)
             scores[q][k] = ws_fadd(b, scores[q][k], lack);
-        pack_row(f, q, scores[q], packed[q], &sums[q]);
         if (is_splat)
-            f->row[q].negative_max =
-                ws_splat(b, f->row[q].negative_max, f->atom->c_elements);
+            f->row[q].negative_max = ws_splat(b, f->row[q].negative_max, f->atom->c_elements);
     }
+    pack_block(f, true, scores, packed, sums);
 }
 
 void ws_fwd_settle(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *sums[WS_FWD_ROWS_MAX], *within = NULL;
-    struct ws_value **carried[WS_FWD_CARRIED_MAX + WS_FWD_ROWS_MAX * (WS_FWD_KEYS_MAX + 1)];
+    struct ws_fwd_sum sums[WS_FWD_ROWS_MAX];
+    struct ws_value *within = NULL;
+    struct ws_value **carried[WS_FWD_CARRIED_MAX + WS_FWD_ROWS_MAX * (WS_FWD_KEYS_MAX + 2)];
     ws_fwd_scores packed;
     int count = 0;
+    pack_block(f, false, scores, packed, sums);
     for (int q = 0; q < f->rows; q++) {
-        pack_row(f, q, scores[q], packed[q], &sums[q]);
-        within = within ? ws_fmax(b, within, sums[q]) : sums[q];
+        within = within ? ws_fmax(b, within, sums[q].used) : sums[q].used;
         count += ws_fwd_carried_row(f, q, carried + count);
         for (int k = 0; k < f->keys; k++)
             carried[count++] = &packed[q][k];
-        carried[count++] = &sums[q];
+        carried[count++] = &sums[q].used;
+        if (sums[q].exact)
+            carried[count++] = &sums[q].exact;
     }
     struct ws_branch branch;
     struct ws_value *is_out = ws_fnot_below(b, within, ws_f32(b, sum_limit));
@@ -85,7 +95,9 @@ void ws_fwd_settle(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_sc
     redo(f, block, packed, sums);
     ws_branch_end(b, &branch);
     for (int q = 0; q < f->rows; q++) {
-        f->row[q].sum = ws_fadd(b, f->row[q].sum, sums[q]);
+        f->row[q].sum.used = ws_fadd(b, f->row[q].sum.used, sums[q].used);
+        if (sums[q].exact)
+            f->row[q].sum.exact = ws_fadd(b, f->row[q].sum.exact, sums[q].exact);
         for (int k = 0; k < f->keys; k++)
             scores[q][k] = packed[q][k];
     }

@@ -145,7 +145,7 @@ struct ws_value *ws_intrinsic(struct ws_builder *b, const char *name,
 /* A loop that carries values. `carried` points to the variables; inside the loop they hold the
  * values of the current turn, after it the last ones. The body runs for index = begin,
  * begin + step, ... while index < end (signed), perhaps never. */
-enum { WS_CARRIED_MAX = 128 };
+enum { WS_CARRIED_MAX = 256 };
 struct ws_loop {
     struct LLVMOpaqueValue *begin, *end, *index;
     struct LLVMOpaqueBasicBlock *before, *body, *after;
