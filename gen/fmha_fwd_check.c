@@ -7,6 +7,18 @@ static int atoms(int head_dim)
     return (head_dim + WS_FWD_ATOM - 1) / WS_FWD_ATOM;
 }
 
+/* Registers of a thread for what it copies to LDS, and for where. */
+static int staging_registers(const struct ws_spec *spec)
+{
+    const int block = spec->lever[WS_LEVER_block_n], dword_bytes = 4, places = 4;
+    const int threads = spec->lever[WS_LEVER_num_waves] * 32;
+    int elements = ws_fwd_stages_keys(spec) ? block * spec->head_dim_qk : 0;
+    if (ws_fwd_stages_values(spec))
+        elements += block * spec->head_dim_v;
+    int registers = elements * WS_FWD_ELEMENT_BYTES / dword_bytes / threads;
+    return registers > 0 ? registers + places : 0;
+}
+
 /* About how many registers are live at once while P is multiplied by V: O, Q, the start values of
  * the scores, the scores, P, V and its operands, and with addr global a lane offset for each key.
  */
@@ -17,12 +29,71 @@ static int live_registers(const struct ws_spec *spec)
     int rows = lever[WS_LEVER_bm_tiles], keys = lever[WS_LEVER_block_n] / WS_FWD_ATOM;
     int chunks = lever[WS_LEVER_q_mode] == WS_Q_MODE_REG ? atoms(spec->head_dim_qk) : 0;
     int head_tiles = atoms(spec->head_dim_v);
+    if (ws_fwd_stages_values(spec)) /* P takes the place of the scores */
+        return registers * (rows * (head_tiles + chunks + keys + 1) + lever[WS_LEVER_lds_batch]) +
+               staging_registers(spec);
     int value_tiles = head_tiles < WS_FWD_GROUP_MAX ? head_tiles : WS_FWD_GROUP_MAX;
     int of_each_row = head_tiles + chunks + keys + 2;
     int offsets = lever[WS_LEVER_addr] == WS_ADDR_GLOBAL ? lever[WS_LEVER_block_n] : 0;
     if (head_tiles > value_tiles)
         offsets *= 2; /* of the next head dims too */
-    return registers * (rows * of_each_row + value_tiles + 1 + keys / 2) + offsets;
+    return registers * (rows * of_each_row + value_tiles + 1 + keys / 2) + offsets +
+           staging_registers(spec);
+}
+
+static enum ws_status check_unused(const struct ws_spec *spec, struct ws_error *error)
+{
+    const int *lever = spec->lever;
+    const bool is_staged = ws_fwd_stages(spec);
+    const bool has_rows = ws_fwd_stages_keys(spec) || lever[WS_LEVER_q_mode] == WS_Q_MODE_LDS ||
+                          lever[WS_LEVER_v_mode] == WS_V_MODE_LDS ||
+                          lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_T;
+    if (lever[WS_LEVER_stages] > 1 && !is_staged)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "stages %d with neither K nor V in LDS: there is nothing to buffer; set "
+                       "k_mode: lds or v_mode: lds_frag, or stages: 1",
+                       lever[WS_LEVER_stages]);
+    if (lever[WS_LEVER_lds_layout] != WS_LDS_LAYOUT_PLAIN && !has_rows)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "lds_layout %s without rows in LDS: only k_mode lds, q_mode lds, v_mode lds "
+                       "and lds_t have rows there; set one of them, or lds_layout: plain",
+                       lever[WS_LEVER_lds_layout] == WS_LDS_LAYOUT_PADDED ? "padded" : "swizzled");
+    if ((lever[WS_LEVER_sched] == WS_SCHED_GROUPS || lever[WS_LEVER_sched] == WS_SCHED_SETPRIO) &&
+        !is_staged)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "sched %s with neither K nor V in LDS: it is about products of operands from "
+                       "LDS; set k_mode: lds or v_mode: lds_frag, or sched: barriers",
+                       lever[WS_LEVER_sched] == WS_SCHED_GROUPS ? "groups" : "setprio");
+    return WS_OK;
+}
+
+static enum ws_status check_lds(const struct ws_spec *spec, const struct ws_target *target,
+                                struct ws_error *error)
+{
+    const int *lever = spec->lever;
+    const int bytes = ws_fwd_lds_bytes(spec), threads = lever[WS_LEVER_num_waves] * 32;
+    const int head_dim =
+        spec->head_dim_qk > spec->head_dim_v ? spec->head_dim_qk : spec->head_dim_v;
+    const int most = WS_FWD_ROUNDS_MAX * WS_FWD_PIECE / WS_FWD_ELEMENT_BYTES;
+    if (bytes > target->lds_bytes)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "block_n %d with %d stages, head dims %d and %d take %d bytes of LDS, and a "
+                       "workgroup of %s has %d; lower block_n, stages or num_waves",
+                       lever[WS_LEVER_block_n], lever[WS_LEVER_stages], spec->head_dim_qk,
+                       spec->head_dim_v, bytes, target->name, target->lds_bytes);
+    if (ws_fwd_stages(spec) && lever[WS_LEVER_block_n] * head_dim > most * threads)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "block_n %d at head dim %d: each of %d threads would copy %d elements a "
+                       "block, and at most %d are kept in registers; lower block_n or raise "
+                       "num_waves",
+                       lever[WS_LEVER_block_n], head_dim, threads,
+                       lever[WS_LEVER_block_n] * head_dim / threads, most);
+    if (lever[WS_LEVER_unroll] > 1 && spec->mask == WS_MASK_WINDOW)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "unroll %d with mask: window: its left side may leave an odd number of "
+                       "blocks; set unroll: 1",
+                       lever[WS_LEVER_unroll]);
+    return check_unused(spec, error);
 }
 
 static enum ws_status check_features(const struct ws_spec *spec, struct ws_error *error)
@@ -55,6 +126,8 @@ enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *er
     if (!target)
         return ws_fail(error, WS_ERROR_SPEC, "unknown arch `%s`", spec->arch);
     enum ws_status status = check_features(spec, error);
+    if (status == WS_OK)
+        status = check_lds(spec, target, error);
     if (status != WS_OK)
         return status;
     if (spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_GLOBAL &&
