@@ -52,8 +52,8 @@ static void load_queries(struct ws_fwd *f)
         for (int c = 0; !is_in_loop && c < f->chunks; c++) {
             struct ws_value *x = ws_fwd_load_query(f, q, c);
             /* Opaque: else the loop would wait for it, turn by turn. */
-            f->query[q][c] = is_scaled ? ws_packed_scale(b, f->atom->element, x, scale_log2)
-                                       : ws_opaque(b, x);
+            f->query[q][c] =
+                is_scaled ? ws_packed_scale(b, f->atom->element, x, scale_log2) : ws_opaque(b, x);
         }
     }
     if (f->spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_LDS)
@@ -161,8 +161,7 @@ static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
     } else {
         for (int q = 0; !is_packed && q < f->rows; q++)
             for (int k = 0; k < f->keys; k++)
-                scores[q][k] =
-                    ws_fwd_pack(f, ws_fwd_scaled(f, scores[q][k]), &f->row[q].sum);
+                scores[q][k] = ws_fwd_pack(f, ws_fwd_scaled(f, scores[q][k]), &f->row[q].sum);
         ws_fwd_accumulate_staged(f, scores);
     }
     if (ws_fwd_stages(f->spec))

@@ -46,8 +46,8 @@ enum {
     WS_FWD_ELEMENT_BYTES = 2,
 };
 
-/* Sums of P: of what V is multiplied by, so that truncation cancels in O; and for LSE, where bf16 is
- * truncated, of P before that, else NULL. */
+/* Sums of P: of what V is multiplied by, so that truncation cancels in O; and for LSE, where bf16
+ * is truncated, of P before that, else NULL. */
 struct ws_fwd_sum {
     struct ws_value *used, *exact;
 };
@@ -79,7 +79,7 @@ struct ws_fwd {
     struct ws_value *seqlen_q, *seqlen_k;
     struct ws_value *batch, *head_q, *head_k;
     struct ws_value *first_row;           /* of the wave */
-    struct ws_value *read_row; /* the same, or the last row if the wave has none */
+    struct ws_value *read_row;            /* the same, or the last row if the wave has none */
     struct ws_value *packed_q, *packed_k; /* varlen: first token of the sequence; else NULL */
     struct ws_value *excess;              /* keys - queries */
     struct ws_value *scores_to_log2; /* products q.k times this are log2 units; NULL: they are */
@@ -114,8 +114,10 @@ struct ws_fwd {
                                                        ws_fwd_start_values */
 };
 
-enum { WS_FWD_CARRIED_MAX = WS_FWD_ROWS_MAX * (WS_FWD_CHUNKS_MAX + 5) + 8 + WS_FWD_ATOM +
-                              2 * WS_FWD_COPIES_MAX * WS_FWD_ROUNDS_MAX };
+enum {
+    WS_FWD_CARRIED_MAX = WS_FWD_ROWS_MAX * (WS_FWD_CHUNKS_MAX + 5) + 8 + WS_FWD_ATOM +
+                         2 * WS_FWD_COPIES_MAX * WS_FWD_ROUNDS_MAX
+};
 
 /* check and emit of struct ws_kernel_definition. */
 enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *error);

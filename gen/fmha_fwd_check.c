@@ -60,10 +60,11 @@ static enum ws_status check_unused(const struct ws_spec *spec, struct ws_error *
                        lever[WS_LEVER_lds_layout] == WS_LDS_LAYOUT_PADDED ? "padded" : "swizzled");
     if ((lever[WS_LEVER_sched] == WS_SCHED_GROUPS || lever[WS_LEVER_sched] == WS_SCHED_SETPRIO) &&
         !is_staged)
-        return ws_fail(error, WS_ERROR_SPEC,
-                       "sched %s with neither K nor V in LDS: it is about products of operands from "
-                       "LDS; set k_mode: lds or v_mode: lds_frag, or sched: barriers",
-                       lever[WS_LEVER_sched] == WS_SCHED_GROUPS ? "groups" : "setprio");
+        return ws_fail(
+            error, WS_ERROR_SPEC,
+            "sched %s with neither K nor V in LDS: it is about products of operands from "
+            "LDS; set k_mode: lds or v_mode: lds_frag, or sched: barriers",
+            lever[WS_LEVER_sched] == WS_SCHED_GROUPS ? "groups" : "setprio");
     return WS_OK;
 }
 

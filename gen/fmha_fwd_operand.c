@@ -118,8 +118,7 @@ static struct ws_value *load_column(struct ws_fwd *f, struct ws_fwd_group group,
         struct ws_value *pair = ws_undefined_i32s(b, 1);
         for (int i = s; i < s + 2; i++) {
             const int key = tile * WS_FWD_ATOM + i;
-            int constant =
-                key * bytes + (group.first * WS_FWD_ATOM + t) * WS_FWD_ELEMENT_BYTES;
+            int constant = key * bytes + (group.first * WS_FWD_ATOM + t) * WS_FWD_ELEMENT_BYTES;
             struct ws_value *place = group_place(f, group);
             if (mask > 0) {
                 struct ws_value *moved = ws_xor(b, piece, ws_i32(b, (uint32_t)(key & mask)));
@@ -172,9 +171,8 @@ static void load_batch(struct ws_fwd *f, struct batches *batches, int first)
 {
     for (int i = first; i < first + batches->size && i < batches->count; i++) {
         const struct product *p = &batches->product[i];
-        batches->operand[i] = batches->is_score
-                                  ? ws_fwd_staged_key(f, p->tile, p->chunk)
-                                  : ws_fwd_staged_value(f, p->group, p->t, p->tile);
+        batches->operand[i] = batches->is_score ? ws_fwd_staged_key(f, p->tile, p->chunk)
+                                                : ws_fwd_staged_value(f, p->group, p->t, p->tile);
     }
 }
 

@@ -111,8 +111,7 @@ void ws_fwd_place(struct ws_fwd *f)
     if (!f->shared_row)
         f->shared_row = f->first_row;
     else /* a wave without rows copies keys for the others */
-        f->read_row =
-            ws_smin(b, f->first_row, ws_sub(b, f->seqlen_q, ws_i32(b, 1)));
+        f->read_row = ws_smin(b, f->first_row, ws_sub(b, f->seqlen_q, ws_i32(b, 1)));
     if (waves > 1 || f->spec->varlen)
         ws_return_if(b, ws_compare(b, WS_SIGNED_LESS_EQUAL, f->seqlen_q, f->shared_row));
 

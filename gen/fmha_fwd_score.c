@@ -169,8 +169,7 @@ struct ws_value *ws_fwd_scaled(struct ws_fwd *f, struct ws_value *scores)
     return f->to_log2 ? ws_fmul(&f->b, scores, f->to_log2) : scores;
 }
 
-struct ws_value *ws_fwd_pack(struct ws_fwd *f, struct ws_value *log2_scores,
-                             struct ws_fwd_sum *sum)
+struct ws_value *ws_fwd_pack(struct ws_fwd *f, struct ws_value *log2_scores, struct ws_fwd_sum *sum)
 {
     struct ws_builder *b = &f->b;
     const int pairs = f->atom->c_elements / 2;

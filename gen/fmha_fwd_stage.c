@@ -105,8 +105,8 @@ static struct ws_value *transposed_place(struct ws_fwd *f, const struct ws_fwd_c
                                          struct ws_value *key, struct ws_value *run)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *dim = ws_add(b, ws_mul(b, run, ws_i32(b, VALUE_RUN)),
-                                  ws_i32(b, (uint32_t)copy->first));
+    struct ws_value *dim =
+        ws_add(b, ws_mul(b, run, ws_i32(b, VALUE_RUN)), ws_i32(b, (uint32_t)copy->first));
     struct ws_value *column = ws_divide(b, key, ws_i32(b, PIECE_ELEMENTS));
     struct ws_value *place = ws_fwd_lds_row(f, dim, f->stage.value_row_bytes, column,
                                             ws_divide(b, dim, ws_i32(b, PIECE_ELEMENTS)));
@@ -158,8 +158,7 @@ static struct ws_value *unit_of(struct ws_fwd *f, const struct ws_fwd_copy *copy
 static struct ws_value *unit_key(struct ws_fwd *f, const struct ws_fwd_copy *copy, int round)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *row =
-        ws_divide(b, unit_of(f, copy, round), ws_i32(b, (uint32_t)copy->runs));
+    struct ws_value *row = ws_divide(b, unit_of(f, copy, round), ws_i32(b, (uint32_t)copy->runs));
     return ws_mul(b, row, ws_i32(b, (uint32_t)copy->keys));
 }
 
@@ -261,7 +260,8 @@ void ws_fwd_stage_start(struct ws_fwd *f)
         return;
     stage->threads = spec->lever[WS_LEVER_num_waves] * 32;
     stage->key_row_bytes = ws_fwd_lds_row_bytes(spec, f->chunks * WS_FWD_ATOM);
-    stage->value_row_bytes = ws_fwd_lds_row_bytes(spec, is_transposed(f) ? block : f->head_tiles * WS_FWD_ATOM);
+    stage->value_row_bytes =
+        ws_fwd_lds_row_bytes(spec, is_transposed(f) ? block : f->head_tiles * WS_FWD_ATOM);
     stage->value_start = ws_fwd_stages_keys(spec) ? block * stage->key_row_bytes : 0;
     stage->buffer_bytes = stage->value_start;
     if (spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_FRAG)
@@ -319,8 +319,7 @@ static struct ws_view source_view(struct ws_fwd *f, const struct ws_fwd_copy *co
     const int head_dim = copy->is_value ? f->spec->head_dim_v : f->spec->head_dim_qk;
     struct ws_view view = {.addressing = ws_fwd_addressing(f),
                            .base = copy->is_value ? f->v_base : f->k_base,
-                           .alignment =
-                               ws_fwd_run_alignment(f, copy->run * WS_FWD_ELEMENT_BYTES)};
+                           .alignment = ws_fwd_run_alignment(f, copy->run * WS_FWD_ELEMENT_BYTES)};
     struct ws_value *last = ws_i32(b, (uint32_t)(f->keys * WS_FWD_ATOM - 1)), *zero = ws_i32(b, 0);
     struct ws_value *bytes = ws_i32(b, (uint32_t)(head_dim * WS_FWD_ELEMENT_BYTES));
     if (block->last)
@@ -330,8 +329,8 @@ static struct ws_view source_view(struct ws_fwd *f, const struct ws_fwd_copy *co
         struct ws_value *is_past = ws_compare(b, WS_SIGNED_LESS, block->last, zero);
         bytes = ws_select(b, is_past, zero, bytes);
         if (view.addressing == WS_ADDRESSING_GLOBAL) /* the block before exists */
-            view.base = ws_advance(
-                b, view.base, ws_select(b, is_past, block_before(f, copy), ws_i64(b, 0)));
+            view.base = ws_advance(b, view.base,
+                                   ws_select(b, is_past, block_before(f, copy), ws_i64(b, 0)));
     }
     ws_view_limit(b, &view, bytes);
     return view;

@@ -23,7 +23,7 @@ struct ws_fwd_copy {
     int run, runs; /* head dims of a run; runs of a key */
     int keys;      /* of a unit */
     int units, rounds;
-    int step; /* keys from one round to the next, where nothing else differs; 0: rounds differ */
+    int step;  /* keys from one round to the next, where nothing else differs; 0: rounds differ */
     int tiles; /* of V's group */
     struct ws_value *source[WS_FWD_ROUNDS_MAX]; /* bytes in the block, of the thread */
     struct ws_value *target[WS_FWD_ROUNDS_MAX]; /* LDS address in the first buffer */

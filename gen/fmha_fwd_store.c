@@ -116,8 +116,7 @@ static void add_sink(struct ws_fwd *f, struct ending *end)
     end->max = max;
     end->sum.used = ws_select(b, has_key, sum, zero);
     if (end->sum.exact)
-        end->sum.exact =
-            ws_select(b, has_key, ws_fma(b, end->sum.exact, scale, term), zero);
+        end->sum.exact = ws_select(b, has_key, ws_fma(b, end->sum.exact, scale, term), zero);
 }
 
 static void store_lse(struct ws_fwd *f, const struct ws_view *view, struct ws_value *lane_offset,
@@ -127,8 +126,8 @@ static void store_lse(struct ws_fwd *f, const struct ws_view *view, struct ws_va
     const double ln_2 = 0.6931471805599453;
     const bool is_exact = end->sum.exact != NULL;
     struct ws_value *log2_sum = ws_log2(b, is_exact ? end->sum.exact : end->sum.used);
-    struct ws_value *log_sum = ws_fma(b, log2_sum, ws_f32(b, ln_2),
-                                      ws_f32(b, is_exact ? 0 : truncation_bias(f)));
+    struct ws_value *log_sum =
+        ws_fma(b, log2_sum, ws_f32(b, ln_2), ws_f32(b, is_exact ? 0 : truncation_bias(f)));
     ws_store(b, view, lane_offset, 0, ws_fadd(b, end->max, log_sum));
 }
 

@@ -75,13 +75,13 @@ void ws_fwd_settle(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_sc
 {
     struct ws_builder *b = &f->b;
     struct ws_fwd_sum sums[WS_FWD_ROWS_MAX];
-    struct ws_value *within = NULL;
+    struct ws_value *all = NULL;
     struct ws_value **carried[WS_FWD_CARRIED_MAX + WS_FWD_ROWS_MAX * (WS_FWD_KEYS_MAX + 2)];
     ws_fwd_scores packed;
     int count = 0;
     pack_block(f, false, scores, packed, sums);
     for (int q = 0; q < f->rows; q++) {
-        within = within ? ws_fmax(b, within, sums[q].used) : sums[q].used;
+        all = all ? ws_fadd(b, all, sums[q].used) : sums[q].used; /* NaN comes through */
         count += ws_fwd_carried_row(f, q, carried + count);
         for (int k = 0; k < f->keys; k++)
             carried[count++] = &packed[q][k];
@@ -90,7 +90,7 @@ void ws_fwd_settle(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_sc
             carried[count++] = &sums[q].exact;
     }
     struct ws_branch branch;
-    struct ws_value *is_out = ws_fnot_below(b, within, ws_f32(b, sum_limit));
+    struct ws_value *is_out = ws_fnot_below(b, all, ws_f32(b, sum_limit));
     ws_branch_begin(b, &branch, ws_any(b, is_out), true, carried, count);
     redo(f, block, packed, sums);
     ws_branch_end(b, &branch);

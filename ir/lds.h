@@ -25,8 +25,8 @@ struct ws_value *ws_lds_load_half(struct ws_builder *b, struct ws_value *address
 void ws_lds_store(struct ws_builder *b, struct ws_value *address, int constant,
                   struct ws_value *value, int alignment);
 
-/* All waves of the workgroup meet here, and what any stored to LDS before, all see after. Every wave
- * must come. Memory other than LDS is not ordered. */
+/* All waves of the workgroup meet here, and what any stored to LDS before, all see after. Every
+ * wave must come. Memory other than LDS is not ordered. */
 void ws_workgroup_barrier(struct ws_builder *b);
 
 /* What a lane stored to LDS before, the other lanes of its wave see after. */
@@ -40,8 +40,8 @@ enum ws_schedule_kind {
     WS_SCHEDULE_LDS_STORE = 0x200,
 };
 
-/* The scheduler puts `count` instructions of a kind next. Calls of one `pipeline` make a sequence of
- * such groups, over what stands before them in the block. */
+/* The scheduler puts `count` instructions of a kind next. Calls of one `pipeline` make a sequence
+ * of such groups, over what stands before them in the block. */
 void ws_schedule_group(struct ws_builder *b, enum ws_schedule_kind kind, int count, int pipeline);
 
 /* Priority of the wave among those of its SIMD, 0 to 3. */
