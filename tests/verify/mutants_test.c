@@ -19,7 +19,7 @@ static const struct {
     {"swap_d128", 128, ANY_MASK, "", GENERAL " mask_off_by_one"},
     {"goal_d64", 64, ANY_MASK, "", GENERAL " mask_off_by_one"},
     {"goal_d128", 128, ANY_MASK, "", GENERAL " mask_off_by_one"},
-    {"goal_d64", 72, NO_MASK, "addr=global bm_tiles=1", GENERAL " padding"},
+    {"goal_d64", 64, NO_MASK, "head_dim=72 addr=global bm_tiles=1", GENERAL " padding"},
     {"swap", 64, TOP_LEFT | BOTTOM_RIGHT, "mask=window",
      "last_key mask_off_by_one window_off_by_one tail_unmasked"},
     {"swap_d128", 128, BOTTOM_RIGHT, "mask=window window=17,-1",
