@@ -18,6 +18,18 @@ void ws_fwd_end_stretch(struct ws_fwd *f)
         ws_schedule_barrier(&f->b);
 }
 
+/* Or the loop would wait for them, in every turn. */
+static void await_queries(struct ws_fwd *f)
+{
+    struct ws_value **all[WS_OPAQUE_MAX];
+    int count = 0;
+    for (int q = 0; q < f->rows; q++)
+        for (int c = 0; c < f->chunks; c++)
+            all[count++] = &f->query[q][c];
+    if (count > 1)
+        ws_opaque_together(&f->b, all, count);
+}
+
 static void load_queries(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
@@ -51,13 +63,13 @@ static void load_queries(struct ws_fwd *f)
         f->query_offset[q] = ws_mul(b, ws_smin(b, ws_fwd_lane_row(f, q), last), stride);
         for (int c = 0; !is_in_loop && c < f->chunks; c++) {
             struct ws_value *x = ws_fwd_load_query(f, q, c);
-            /* Opaque: else the loop would wait for it, turn by turn. */
-            f->query[q][c] =
-                is_scaled ? ws_packed_scale(b, f->atom->element, x, scale_log2) : ws_opaque(b, x);
+            f->query[q][c] = is_scaled ? ws_packed_scale(b, f->atom->element, x, scale_log2) : x;
         }
     }
     if (f->spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_LDS)
         ws_fwd_stage_queries(f);
+    else if (ws_fwd_stages(f->spec) && !is_in_loop)
+        await_queries(f);
 }
 
 int ws_fwd_carried_row(struct ws_fwd *f, int row, struct ws_value **carried[])
@@ -257,10 +269,14 @@ static void emit_body(struct ws_fwd *f)
 {
     ws_fwd_place(f);
     ws_fwd_stage_start(f);
-    load_queries(f);
+    if (!ws_fwd_stages(f->spec))
+        load_queries(f);
     struct ws_fwd_bounds bounds = ws_fwd_find_bounds(f);
     start_rows(f, bounds.begin);
-    stage_first(f, &bounds);
+    if (ws_fwd_stages(f->spec)) {
+        stage_first(f, &bounds);
+        load_queries(f); /* not before: all waves wait for the keys */
+    }
     if (f->behind)
         loop_over_keys(f, bounds.begin, bounds.full, true);
     loop_over_keys(f, bounds.full, bounds.tail, false);

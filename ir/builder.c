@@ -157,3 +157,26 @@ struct ws_value *ws_opaque(struct ws_builder *b, struct ws_value *x)
                                             false, false, LLVMInlineAsmDialectATT, false);
     return ws_wrap(LLVMBuildCall2(b->llvm, function, nothing, &value, 1, ""));
 }
+
+void ws_opaque_together(struct ws_builder *b, struct ws_value **const *values, int count)
+{
+    LLVMTypeRef types[WS_OPAQUE_MAX];
+    LLVMValueRef operands[WS_OPAQUE_MAX];
+    char constraints[WS_OPAQUE_MAX * 8] = "";
+    size_t length = 0;
+    for (int i = 0; i < count; i++) {
+        operands[i] = ws_llvm(*values[i]);
+        types[i] = LLVMTypeOf(operands[i]);
+        length += (size_t)snprintf(constraints + length, sizeof constraints - length, "=v,");
+    }
+    for (int i = 0; i < count; i++)
+        length += (size_t)snprintf(constraints + length, sizeof constraints - length,
+                                   i + 1 < count ? "%d," : "%d", i);
+    LLVMTypeRef all = LLVMStructTypeInContext(b->context, types, (unsigned)count, false);
+    LLVMTypeRef function = LLVMFunctionType(all, types, (unsigned)count, false);
+    LLVMValueRef nothing = LLVMGetInlineAsm(function, "", 0, constraints, length, false, false,
+                                            LLVMInlineAsmDialectATT, false);
+    LLVMValueRef call = LLVMBuildCall2(b->llvm, function, nothing, operands, (unsigned)count, "");
+    for (int i = 0; i < count; i++)
+        *values[i] = ws_wrap(LLVMBuildExtractValue(b->llvm, call, (unsigned)i, ""));
+}

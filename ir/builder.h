@@ -137,6 +137,11 @@ struct ws_value *ws_multiply_atom(struct ws_builder *b, const struct ws_atom *at
  * address constants then fold into the instructions instead of living in registers. */
 struct ws_value *ws_opaque(struct ws_builder *b, struct ws_value *x);
 
+/* The same of at least 2 and at most WS_OPAQUE_MAX values of any type, all at one place: all of
+ * them must be there. */
+enum { WS_OPAQUE_MAX = 64 };
+void ws_opaque_together(struct ws_builder *b, struct ws_value **const *values, int count);
+
 /* Calls an intrinsic by name. overloads are the types it is overloaded on, in LLVM's order. */
 struct ws_value *ws_intrinsic(struct ws_builder *b, const char *name,
                               struct LLVMOpaqueType *const *overloads, int overload_count,

@@ -1,6 +1,6 @@
-/* Every wait of a compiled kernel replaced by s_nop in turn: strict emulation reports it or the
- * result is wrong. A wait may survive only if counting shows that nothing it waits for can be in
- * flight there; that reason is printed. */
+/* Every wait and every barrier of a compiled kernel replaced by s_nop in turn: strict emulation
+ * reports it or the result is wrong. A wait may survive only if counting shows that nothing it
+ * waits for can be in flight there; that reason is printed. */
 #include "tests/verify/kernels.h"
 #include "tools/wavesmith/isa/isa.h"
 
@@ -150,24 +150,29 @@ static void remove_waits(struct ws_tool_device *device, const char *preset, int 
 {
     struct kernel kernel;
     int removed = 0;
+    int barriers = 0;
     int survived = 0;
     open_kernel(&kernel, preset, head_dim, mask);
     assert_true(passes_all(&kernel, device, seed));
     for (size_t i = 0; i < kernel.isa.count; ++i) {
         const struct ws_instruction *wait = &kernel.isa.instructions[i];
-        if (!begins(wait, "s_waitcnt ") && !begins(wait, "s_waitcnt_vscnt"))
+        const bool is_barrier = begins(wait, "s_barrier");
+        if (!is_barrier && !begins(wait, "s_waitcnt ") && !begins(wait, "s_waitcnt_vscnt"))
             continue;
+        barriers += is_barrier;
         removed++;
         if (!passes_with(&kernel, device, i, S_NOP, seed))
             continue;
-        const char *why = excuse(&kernel, i);
+        const char *why = is_barrier ? NULL : excuse(&kernel, i);
         if (passes_with(&kernel, device, i, S_ENDPGM, seed))
             why = NULL; /* never executed: no problem here reaches it */
         print_message("%s %s, 0x%x '%s' survives: %s\n", preset, mask->name, wait->offset,
                       wait->text, why ? why : "without a reason");
         survived += why == NULL;
     }
-    print_message("%s d%d %s: %d waits removed\n", preset, head_dim, mask->name, removed);
+    print_message("%s d%d %s: %d waits removed, %d of them barriers\n", preset, head_dim,
+                  mask->name, removed, barriers);
+    assert_true(barriers > 0 || kernel.info->lds_bytes == 0);
     close_kernel(&kernel);
     assert_true(removed > 10);
     assert_int_equal(survived, 0);
@@ -182,6 +187,8 @@ static void every_removed_wait_is_noticed(void **state)
         remove_waits(&device, "swap", 64, &mask_rows[mask], seed);
         remove_waits(&device, "swap_d64", 64, &mask_rows[mask], seed);
         remove_waits(&device, "swap_d128", 128, &mask_rows[mask], seed);
+        remove_waits(&device, "goal_d64", 64, &mask_rows[mask], seed);
+        remove_waits(&device, "goal_d128", 128, &mask_rows[mask], seed);
     }
     ws_tool_device_close(&device);
 }
