@@ -1,16 +1,9 @@
 #include <string.h>
-#include <time.h>
 
 #include "gen/kernel.h"
 #include "ir/builder.h"
+#include "ir/clock.h"
 #include "runtime/abi/object.h"
-
-static double cpu_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
 
 /* What the compiler wrote down about the kernel, against what a launch will count on. */
 static enum ws_status check_notes(const struct ws_compiled *compiled, struct ws_error *error)
@@ -30,12 +23,14 @@ static enum ws_status check_notes(const struct ws_compiled *compiled, struct ws_
     return status;
 }
 
-/* The options of the call, with the spec's backend options instead of the call's if it has any. */
-static struct ws_codegen_options merge_options(const struct ws_spec *spec,
-                                               const struct ws_codegen_options *options,
-                                               const char *list[WS_OPTIONS_MAX + 1])
+/* The options of the call with the backend options of the spec, which `list` holds. */
+static enum ws_status merge_options(struct ws_codegen_options *merged,
+                                    const char *list[WS_OPTIONS_MAX + 1],
+                                    const struct ws_spec *spec,
+                                    const struct ws_codegen_options *options,
+                                    struct ws_error *error)
 {
-    struct ws_codegen_options merged = options ? *options : (struct ws_codegen_options){0};
+    *merged = options ? *options : (struct ws_codegen_options){0};
     size_t count = 0;
     while (count < WS_OPTIONS_MAX && spec->options[count][0]) {
         list[count] = spec->options[count];
@@ -43,25 +38,30 @@ static struct ws_codegen_options merge_options(const struct ws_spec *spec,
     }
     list[count] = NULL;
     if (!count)
-        return merged;
-    merged.options = list;
-    if (!options)
-        merged.isolation = WS_ISOLATION_WORKER;
-    return merged;
+        return WS_OK;
+    if (merged->options && *merged->options)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "backend options in the spec (%s ...) and in the call (%.100s ...); give "
+                       "them in one of the two",
+                       list[0], *merged->options);
+    merged->options = list;
+    return WS_OK;
 }
 
-enum ws_status ws_compile_mutant(const struct ws_spec *spec, enum ws_mutant mutant,
-                                 const struct ws_codegen_options *options,
-                                 struct ws_compiled *compiled, struct ws_error *error)
+static enum ws_status compile(struct ws_compiled *compiled, const struct ws_spec *spec,
+                              enum ws_mutant mutant, const struct ws_codegen_options *options,
+                              struct ws_error *error)
 {
-    memset(compiled, 0, sizeof *compiled);
+    struct ws_codegen_options merged;
     const char *list[WS_OPTIONS_MAX + 1];
-    struct ws_codegen_options merged = merge_options(spec, options, list);
+    enum ws_status status = merge_options(&merged, list, spec, options, error);
+    if (status)
+        return status;
     struct LLVMOpaqueContext *context = ws_context_create();
     struct LLVMOpaqueModule *module;
-    double start = cpu_ms();
-    enum ws_status status = ws_emit_mutant(spec, mutant, context, &module, &compiled->shape, error);
-    compiled->emit_ms = cpu_ms() - start;
+    double start = ws_thread_cpu_ms();
+    status = ws_emit_mutant(spec, mutant, context, &module, &compiled->shape, error);
+    compiled->emit_ms = ws_thread_cpu_ms() - start;
     if (!status) {
         status = ws_codegen(&compiled->code, module, spec->arch, &merged, error);
         ws_module_dispose(module);
@@ -69,13 +69,20 @@ enum ws_status ws_compile_mutant(const struct ws_spec *spec, enum ws_mutant muta
     ws_context_dispose(context);
     if (!status)
         status = check_notes(compiled, error);
-    if (status) {
+    if (!status)
+        ws_spec_id(spec, compiled->spec_id);
+    return status;
+}
+
+enum ws_status ws_compile_mutant(const struct ws_spec *spec, enum ws_mutant mutant,
+                                 const struct ws_codegen_options *options,
+                                 struct ws_compiled *compiled, struct ws_error *error)
+{
+    memset(compiled, 0, sizeof *compiled);
+    enum ws_status status = compile(compiled, spec, mutant, options, error);
+    if (status)
         ws_compiled_free(compiled);
-        return status;
-    }
-    ws_spec_id(spec, compiled->spec_id);
-    memcpy(compiled->build_id, compiled->code.build_id, sizeof compiled->build_id);
-    return WS_OK;
+    return status;
 }
 
 enum ws_status ws_compile(const struct ws_spec *spec, const struct ws_codegen_options *options,
@@ -88,4 +95,24 @@ void ws_compiled_free(struct ws_compiled *compiled)
 {
     ws_code_free(&compiled->code);
     memset(compiled, 0, sizeof *compiled);
+}
+
+enum ws_status ws_compile_text(const struct ws_spec *spec, const struct ws_codegen_options *options,
+                               char **text, struct ws_error *error)
+{
+    struct ws_codegen_options merged;
+    const char *list[WS_OPTIONS_MAX + 1];
+    *text = NULL;
+    enum ws_status status = merge_options(&merged, list, spec, options, error);
+    if (status)
+        return status;
+    struct LLVMOpaqueContext *context = ws_context_create();
+    struct LLVMOpaqueModule *module;
+    status = ws_emit(spec, context, &module, NULL, error);
+    if (!status) {
+        status = ws_codegen_assembly(text, module, spec->arch, &merged, error);
+        ws_module_dispose(module);
+    }
+    ws_context_dispose(context);
+    return status;
 }

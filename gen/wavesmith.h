@@ -50,12 +50,18 @@ struct ws_compiled {
  * table of the kernel kind (WS_ERROR_OBJECT). Other errors are those of ws_emit and ws_codegen. On
  * failure *compiled is zeroed. Free with ws_compiled_free.
  *
- * `options` is as in ws_codegen, except that a spec's backend options take the place of those of
- * the call. They need WS_ISOLATION_WORKER, which NULL stands for where the spec has any. */
+ * `options` is as in ws_codegen. Backend options stand in the spec or in the call, not in both:
+ * WS_ERROR_ARGUMENT. */
 WS_API enum ws_status ws_compile(const struct ws_spec *spec,
                                  const struct ws_codegen_options *options,
                                  struct ws_compiled *compiled, struct ws_error *error);
 WS_API void ws_compiled_free(struct ws_compiled *compiled);
+
+/* The assembly text that the LLVM backend makes of a spec, malloc'ed. `options` and errors are as
+ * in ws_compile; on failure *text is NULL. */
+WS_API enum ws_status ws_compile_text(const struct ws_spec *spec,
+                                      const struct ws_codegen_options *options, char **text,
+                                      struct ws_error *error);
 
 /* The grid of a forward launch, one dimension: the x of the workgroup grid. Checks the arguments
  * against the spec (sizes, strides, alignment, scale): WS_ERROR_ARGUMENT. *workgroups may be 0. */

@@ -9,6 +9,7 @@
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/Core.h>
 
+#include "ir/clock.h"
 #include "ir/comgr_api.h"
 #include "ir/compile_module.h"
 

@@ -102,8 +102,10 @@ static enum ws_status join_options(const char *const *options, char **lines, str
     size_t size = 1;
     for (const char *const *option = options; *option; option++) {
         if (option - options == WS_BACKEND_OPTIONS_MAX)
-            return ws_fail(error, WS_ERROR_ARGUMENT, "more than %d backend options",
-                           WS_BACKEND_OPTIONS_MAX);
+            return ws_fail(error, WS_ERROR_ARGUMENT,
+                           "too many backend options: a compile takes at most %d, and the next "
+                           "would be %.100s",
+                           WS_BACKEND_OPTIONS_MAX, *option);
         if ((*option)[0] != '-' || strchr(*option, '\n'))
             return ws_fail(error, WS_ERROR_ARGUMENT,
                            "backend option \"%s\": it must be one line and start with -", *option);
@@ -119,6 +121,14 @@ static enum ws_status join_options(const char *const *options, char **lines, str
     return WS_OK;
 }
 
+/* Whether the job goes to a worker; backend options must. */
+static bool wants_worker(const struct ws_codegen_options *options)
+{
+    if (options->isolation != WS_ISOLATION_AUTO)
+        return options->isolation == WS_ISOLATION_WORKER;
+    return options->options && *options->options;
+}
+
 static enum ws_status run_isolated(const struct ws_codegen_options *options, struct ws_job *job,
                                    struct ws_job_result *result, struct ws_error *error)
 {
@@ -127,12 +137,12 @@ static enum ws_status run_isolated(const struct ws_codegen_options *options, str
     if (status)
         return status;
     job->options = lines;
-    if (options->isolation == WS_ISOLATION_WORKER)
+    if (wants_worker(options))
         status = ws_worker_run(options, job, result, error);
     else if (lines)
         status = ws_fail(error, WS_ERROR_ARGUMENT,
                          "backend options (%.200s) without a worker: LLVM keeps options for the "
-                         "whole process, so they need isolation worker",
+                         "whole process, so they need isolation auto or worker",
                          lines);
     else
         status = ws_job_run(job, result, error);

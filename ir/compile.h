@@ -20,17 +20,19 @@ struct LLVMOpaqueModule;
 /* auto: the newer compiler of the two that knows the target, comgr on a tie. */
 enum ws_backend { WS_BACKEND_AUTO, WS_BACKEND_LLVM, WS_BACKEND_COMGR };
 
-/* none: in the caller's process. A defect that LLVM reports by abort() or exit() ends the process,
+/* auto: worker if there are backend options, else none.
+ * none: in the caller's process. A defect that LLVM reports by abort() or exit() ends the process,
  * and the built-in linker resets the LLVM command line options of the process to their defaults.
  * worker: in its own program, whose crash, exit or hang is an error of this compile alone. Backend
  * options are process-global in LLVM, so a compile that has any needs the worker. With it, comgr is
  * opened in the worker only. */
-enum ws_isolation { WS_ISOLATION_NONE, WS_ISOLATION_WORKER };
+enum ws_isolation { WS_ISOLATION_AUTO, WS_ISOLATION_NONE, WS_ISOLATION_WORKER };
 
 /* Workers that are kept for later compiles. Any number of threads may use one pool at a time. */
 struct ws_worker_pool;
 
-/* Zeroed, it is the default: auto backend, no isolation. Read during the call only. */
+/* Zeroed, it is the default, which NULL stands for too: auto backend, auto isolation. Read during
+ * the call only. */
 struct ws_codegen_options {
     enum ws_backend backend;
     enum ws_isolation isolation;

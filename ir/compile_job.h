@@ -52,7 +52,4 @@ void ws_library_identity(uintptr_t address, struct ws_backend_info *info);
 /* SHA-256 over everything that decides the bytes. */
 void ws_build_identity(const struct ws_job *job, const struct ws_backend_info *info, char id[65]);
 
-/* CPU time of the calling thread, in milliseconds. */
-double ws_thread_cpu_ms(void);
-
 #endif

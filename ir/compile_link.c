@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ir/clock.h"
 #include "ir/compile_job.h"
 #include "ir/lld_shim.h"
 

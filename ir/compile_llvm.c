@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
@@ -10,6 +9,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
+#include "ir/clock.h"
 #include "ir/compile_job.h"
 #include "ir/compile_module.h"
 #include "ir/target.h"
@@ -24,13 +24,6 @@ struct llvm_compile {
     LLVMMemoryBufferRef output;
     char diagnostic[WS_ERROR_MESSAGE_SIZE]; /* the first of severity Error */
 };
-
-double ws_thread_cpu_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
 
 void ws_llvm_describe(struct ws_backend_info *info)
 {

@@ -50,7 +50,7 @@ static void both_interfaces(void **state)
     give(wanted.bytes, wanted.size);
     for (int i = 0; i < 2; i++) {
         struct ws_codegen_options options = with_comgr(libraries[i]);
-        for (int isolation = 0; isolation < 2; isolation++) {
+        for (int isolation = WS_ISOLATION_AUTO; isolation <= WS_ISOLATION_WORKER; isolation++) {
             options.isolation = (enum ws_isolation)isolation;
             struct ws_code code = compile_ok(good_ir, "gfx1151", &options);
             assert_same_code(&code, &wanted);

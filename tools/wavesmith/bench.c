@@ -55,13 +55,12 @@ static enum ws_status build(const struct ws_arguments *arguments, struct ws_spec
     struct ws_points points = {0};
     const struct ws_config_point *point = NULL;
     struct ws_codegen_options options;
-    const char *list[WS_OPTIONS_MAX + 1];
     enum ws_status status = ws_points_load(&points, arguments, error);
     if (status == WS_OK)
         status = ws_points_only(&points, &point, error);
     if (status == WS_OK) {
         *spec = point->spec;
-        status = ws_codegen_from(&options, arguments->backend, spec, list, error);
+        status = ws_codegen_from(&options, arguments->backend, error);
     }
     if (status == WS_OK)
         status = ws_compile(spec, &options, compiled, error);

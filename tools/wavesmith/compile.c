@@ -48,12 +48,11 @@ static enum ws_status compile(const struct ws_arguments *arguments, struct ws_co
     struct ws_points points = {0};
     struct ws_codegen_options options;
     const struct ws_config_point *point = NULL;
-    const char *list[WS_OPTIONS_MAX + 1];
     enum ws_status status = ws_points_load(&points, arguments, error);
     if (status == WS_OK)
         status = ws_points_only(&points, &point, error);
     if (status == WS_OK)
-        status = ws_codegen_from(&options, arguments->backend, &point->spec, list, error);
+        status = ws_codegen_from(&options, arguments->backend, error);
     if (status == WS_OK)
         status = ws_compile(&point->spec, &options, compiled, error);
     if (status == WS_OK)

@@ -3,30 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <llvm-c/Core.h>
-
 #include "gen/wavesmith.h"
 #include "tools/wavesmith/command.h"
 #include "tools/wavesmith/output.h"
 #include "tools/wavesmith/points.h"
-
-static enum ws_status assembly_text(const struct ws_spec *spec, char **text, struct ws_error *error)
-{
-    const char *list[WS_OPTIONS_MAX + 1];
-    struct ws_codegen_options options;
-    enum ws_status status = ws_codegen_from(&options, NULL, spec, list, error);
-    if (status != WS_OK)
-        return status;
-    LLVMContextRef context = LLVMContextCreate();
-    LLVMModuleRef module = NULL;
-    status = ws_emit(spec, context, &module, NULL, error);
-    if (status == WS_OK) {
-        status = ws_codegen_assembly(text, module, spec->arch, &options, error);
-        LLVMDisposeModule(module);
-    }
-    LLVMContextDispose(context);
-    return status;
-}
 
 static enum ws_status emit(const struct ws_arguments *arguments, struct ws_error *error)
 {
@@ -41,7 +21,7 @@ static enum ws_status emit(const struct ws_arguments *arguments, struct ws_error
     if (status == WS_OK)
         status = ws_points_only(&points, &point, error);
     if (status == WS_OK)
-        status = arguments->asm ? assembly_text(&point->spec, &text, error)
+        status = arguments->asm ? ws_compile_text(&point->spec, NULL, &text, error)
                                 : ws_emit_text(&point->spec, &text, error);
     if (status == WS_OK && arguments->output)
         status = ws_write_file(arguments->output, text, strlen(text), error);

@@ -75,10 +75,9 @@ static enum ws_status open_file(struct subject *subject, const struct ws_argumen
 static enum ws_status open_point(struct subject *subject, const struct ws_config_point *point,
                                  const char *backend, struct ws_error *error)
 {
-    const char *list[WS_OPTIONS_MAX + 1];
     struct ws_codegen_options options;
     struct ws_compiled compiled = {0};
-    enum ws_status status = ws_codegen_from(&options, backend, &point->spec, list, error);
+    enum ws_status status = ws_codegen_from(&options, backend, error);
     if (status == WS_OK)
         status = ws_compile(&point->spec, &options, &compiled, error);
     if (status != WS_OK)

@@ -148,21 +148,10 @@ uint64_t ws_points_max_spills(const struct ws_points *points, const struct ws_ar
 }
 
 enum ws_status ws_codegen_from(struct ws_codegen_options *options, const char *backend,
-                               const struct ws_spec *spec, const char *list[WS_OPTIONS_MAX + 1],
                                struct ws_error *error)
 {
     static const char *const names[] = {"auto", "llvm", "comgr"};
     *options = (struct ws_codegen_options){.backend = WS_BACKEND_AUTO};
-    size_t count = 0;
-    while (count < WS_OPTIONS_MAX && spec->options[count][0]) {
-        list[count] = spec->options[count];
-        ++count;
-    }
-    list[count] = NULL;
-    if (count > 0) {
-        options->options = list;
-        options->isolation = WS_ISOLATION_WORKER;
-    }
     if (!backend)
         return WS_OK;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)

@@ -26,9 +26,8 @@ enum ws_status ws_points_only(const struct ws_points *points, const struct ws_co
 /* Registers that a kernel may spill: --max-spills, else what the config says. */
 uint64_t ws_points_max_spills(const struct ws_points *points, const struct ws_arguments *arguments);
 
-/* The compiler settings of --backend and of a spec's options; `list` has room for them. */
+/* The compiler settings of --backend; NULL where it is not given. */
 enum ws_status ws_codegen_from(struct ws_codegen_options *options, const char *backend,
-                               const struct ws_spec *spec, const char *list[WS_OPTIONS_MAX + 1],
                                struct ws_error *error);
 
 #endif

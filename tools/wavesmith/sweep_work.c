@@ -73,7 +73,6 @@ static enum ws_status load(struct worker *worker, const struct ws_spec *spec,
 static enum ws_status build(struct worker *worker, const struct ws_spec *spec)
 {
     char id[WS_ID_SIZE];
-    const char *list[WS_OPTIONS_MAX + 1];
     struct ws_codegen_options options;
     struct ws_error *error = &worker->error;
     ws_spec_id(spec, id);
@@ -81,8 +80,7 @@ static enum ws_status build(struct worker *worker, const struct ws_spec *spec)
         return worker->status;
     forget_built(worker);
     memcpy(worker->spec_id, id, sizeof id);
-    worker->status =
-        ws_codegen_from(&options, worker->sweep->arguments->backend, spec, list, error);
+    worker->status = ws_codegen_from(&options, worker->sweep->arguments->backend, error);
     options.pool = worker->pool;
     if (worker->status == WS_OK)
         worker->status = ws_compile(spec, &options, &worker->compiled, error);

@@ -102,8 +102,7 @@ static enum ws_status compile_and_load(struct verification *v, const struct ws_s
 {
     struct ws_codegen_options options;
     struct ws_compiled compiled = {0};
-    const char *list[WS_OPTIONS_MAX + 1];
-    enum ws_status status = ws_codegen_from(&options, v->arguments->backend, spec, list, error);
+    enum ws_status status = ws_codegen_from(&options, v->arguments->backend, error);
     if (status == WS_OK)
         status = ws_compile(spec, &options, &compiled, error);
     if (status == WS_OK)
