@@ -35,6 +35,9 @@ static uint64_t workgroup_id(const struct emu_launch *launch, uint64_t order)
     return launch->selected ? launch->selected[place] : place;
 }
 
+_Static_assert((int)EMU_CLASS_END <= (int)WS_EMU_CLASS_COUNT,
+               "the public report has no room for every class");
+
 struct worker {
     pthread_t thread;
     struct emu_launch *launch;
