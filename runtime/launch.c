@@ -40,9 +40,9 @@ static enum ws_status check_grid(const struct ws_launch *launch, struct ws_error
             return ws_fail(
                 error, WS_ERROR_ARGUMENT,
                 "grid %u x %u x %u of blocks %u x %u x %u has 2^32 work-items or more in "
-                "dimension %d",
+                "dimension %d; with this block it can be %u at most",
                 launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
-                launch->block[1], launch->block[2], i);
+                launch->block[1], launch->block[2], i, UINT32_MAX / launch->block[i]);
     }
     return WS_OK;
 }
@@ -60,12 +60,14 @@ static enum ws_status check_args(const struct ws_object_kernel *info,
     uint64_t most = (info->kernarg_bytes + align - 1) / align * align;
     if (launch->args_size < least || launch->args_size > most)
         return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "an argument block of %zu bytes for kernel %s, whose arguments take %llu "
-                       "and whose whole block takes %llu",
+                       "args_size %zu does not fit kernel %s; it must be %llu, the size of its "
+                       "arguments, or more up to %llu, that of its whole argument block",
                        launch->args_size, info->name, (unsigned long long)least,
                        (unsigned long long)most);
     if (launch->args == NULL && launch->args_size > 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT, "no argument block for kernel %s", info->name);
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "args is NULL for kernel %s; it must point to its arguments, %zu bytes",
+                       info->name, launch->args_size);
     return WS_OK;
 }
 

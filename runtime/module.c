@@ -14,15 +14,15 @@ static bool has_feature(const char *target, const char *feature, size_t length)
     return false;
 }
 
-/* Whether the device has each feature that the object asks for. One that the object leaves out fits
- * either way. */
-static bool features_fit(const char *object, const char *device)
+/* The first feature (":xnack-") that the object asks for and the device lacks, with what follows;
+ * NULL if there is none. One that the object leaves out fits either way. */
+static const char *missing_feature(const char *object, const char *device)
 {
     for (const char *at = strchr(object, ':'); at != NULL; at = strchr(at + 1, ':')) {
         if (!has_feature(device, at, 1 + strcspn(at + 1, ":")))
-            return false;
+            return at;
     }
-    return true;
+    return NULL;
 }
 
 static enum ws_status check_target(const struct ws_object *object, const struct ws_device *device,
@@ -32,10 +32,14 @@ static enum ws_status check_target(const struct ws_object *object, const struct 
         return ws_fail(error, WS_ERROR_OBJECT,
                        "a code object for %s, where the device is a %s: compile it for that target",
                        object->arch, device->arch);
-    if (!features_fit(object->target, device->target))
-        return ws_fail(error, WS_ERROR_OBJECT,
-                       "a code object for %s, where the device is a %s: the features differ",
-                       object->target, device->target);
+    const char *missing = missing_feature(object->target, device->target);
+    if (missing)
+        return ws_fail(
+            error, WS_ERROR_OBJECT,
+            "a code object for %s, where the device is a %s without %.*s: compile it for "
+            "%s, or for %s with no features named",
+            object->target, device->target, (int)strcspn(missing + 1, ":"), missing + 1,
+            device->target, device->arch);
     return WS_OK;
 }
 
