@@ -42,7 +42,6 @@ struct ws_compiled {
     struct ws_code code;
     struct ws_kernel_shape shape;
     char spec_id[WS_ID_SIZE];
-    char build_id[WS_ID_SIZE]; /* SHA-256 of IR, passes, options and compiler build */
     double emit_ms;
 };
 

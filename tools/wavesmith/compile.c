@@ -12,14 +12,15 @@ static int print_result(const struct ws_compiled *compiled, const char *output, 
     const struct ws_code *code = &compiled->code;
     const struct ws_codegen_stages *stages = &code->stages;
     if (as_json)
-        return ws_print_json(json_pack(
-            "{s:s, s:s, s:s, s:s, s:s, s:{s:f, s:f, s:f, s:f}, s:s}", "symbol",
-            compiled->shape.symbol, "spec_id", compiled->spec_id, "build_id", compiled->build_id,
-            "backend", code->backend, "backend_version", code->backend_version, "stages_ms", "emit",
-            compiled->emit_ms, "optimize", stages->optimize_ms, "codegen", stages->codegen_ms,
-            "link", stages->link_ms, "output", output));
+        return ws_print_json(
+            json_pack("{s:s, s:s, s:s, s:s, s:s, s:{s:f, s:f, s:f, s:f}, s:s}", "symbol",
+                      compiled->shape.symbol, "spec_id", compiled->spec_id, "build_id",
+                      compiled->code.build_id, "backend", code->backend, "backend_version",
+                      code->backend_version, "stages_ms", "emit", compiled->emit_ms, "optimize",
+                      stages->optimize_ms, "codegen", stages->codegen_ms, "link", stages->link_ms,
+                      "output", output));
     printf("%s: %zu bytes\n  symbol    %s\n  spec      %s\n  build     %s\n  backend   %s %s\n",
-           output, code->size, compiled->shape.symbol, compiled->spec_id, compiled->build_id,
+           output, code->size, compiled->shape.symbol, compiled->spec_id, compiled->code.build_id,
            code->backend, code->backend_version);
     printf("  ms        emit %.1f, optimize %.1f, codegen %.1f, link %.1f\n", compiled->emit_ms,
            stages->optimize_ms, stages->codegen_ms, stages->link_ms);

@@ -99,7 +99,7 @@ static void add_kernel(json_t *record, const struct worker *worker)
     if (!worker->figures)
         return;
     json_object_set_new(record, "spec_id", json_string(compiled->spec_id));
-    json_object_set_new(record, "build_id", json_string(compiled->build_id));
+    json_object_set_new(record, "build_id", json_string(compiled->code.build_id));
     json_object_set_new(record, "backend", json_string(compiled->code.backend));
     json_object_set_new(record, "backend_version", json_string(compiled->code.backend_version));
     json_object_set(record, "score", json_object_get(worker->figures, "score"));
