@@ -5,6 +5,7 @@
 
 #include "gen/config.h"
 #include "gen/words.h"
+#include "ir/beside.h"
 
 struct ws_file {
     struct ws_file *next;
@@ -14,7 +15,11 @@ struct ws_file {
     bool is_open; /* being read: whoever starts from it now closes a circle */
 };
 
-enum { PATH_SIZE = 1024, PLACES = 4 };
+enum { PATH_SIZE = 1024, PLACES = 3 };
+
+/* From an installed library, an installed program, and in a build tree. */
+static const char *const beside[] = {WS_PRESETS_FROM_LIB, WS_PRESETS_FROM_BIN,
+                                     "../share/wavesmith/presets"};
 
 static struct ws_file *find_file(const struct ws_loader *loader, const char *path)
 {
@@ -46,15 +51,17 @@ enum ws_status ws_loader_add(const struct ws_block **block, struct ws_loader *lo
     return status;
 }
 
-/* Where presets are looked for, in this order. */
+/* Where presets are looked for, in this order: beside the file, and where they are installed. */
 static void list_places(char places[PLACES][PATH_SIZE], const struct ws_source *from)
 {
     const char *slash = strrchr(from->path, '/');
     int length = slash == NULL ? 0 : (int)(slash - from->path) + 1;
     snprintf(places[0], PATH_SIZE, "%.*s", length, from->path);
     snprintf(places[1], PATH_SIZE, "%.*spresets/", length, from->path);
-    snprintf(places[2], PATH_SIZE, "%s/", WS_PRESET_SOURCE_DIR);
-    snprintf(places[3], PATH_SIZE, "%s/", WS_PRESET_INSTALL_DIR);
+    char installed[PATH_SIZE - 1];
+    bool found =
+        ws_find_beside(installed, sizeof installed, beside, sizeof beside / sizeof *beside);
+    snprintf(places[2], PATH_SIZE, "%s/", found ? installed : beside[0]);
 }
 
 static enum ws_status fail_missing(const struct ws_source *from, struct ws_span span,
@@ -85,10 +92,9 @@ static enum ws_status fail_missing(const struct ws_source *from, struct ws_span 
     }
     return ws_source_fail(error, WS_ERROR_CONFIG, from, span,
                           "no preset `%s`%s%s%s; looked for %s.yaml beside the file, in presets/ "
-                          "beside it, in %s and in %s",
+                          "beside it, and in %s",
                           quoted, best[0] == '\0' ? "" : " (did you mean `", best,
-                          best[0] == '\0' ? "" : "`?)", quoted, WS_PRESET_SOURCE_DIR,
-                          WS_PRESET_INSTALL_DIR);
+                          best[0] == '\0' ? "" : "`?)", quoted, places[2]);
 }
 
 enum ws_status ws_loader_preset(const struct ws_block **block, struct ws_loader *loader,
