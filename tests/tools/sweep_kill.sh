@@ -79,7 +79,7 @@ done
 
 # A worker that dies each time, and one that hangs, fail their own point only and are tried again
 # in the next run.
-"$wavesmith" sweep "${options[@]}" -o cut.json --timeout 2 2>/dev/null &
+"$wavesmith" sweep "${options[@]}" -o cut.json --timeout 5 2>/dev/null &
 parent=$!
 await 1
 workers=$(children "$parent")
@@ -87,11 +87,30 @@ kill -STOP ${workers%% *}
 wait "$parent"
 [ $? -eq 1 ] || fail 'a worker that hangs: exit code'
 none_left "$workers"
-[ "$(grep -c '"reason": "no result within 2 s' cut.json)" -eq 1 ] || fail 'a worker that hangs: reason'
-[ "$(grep -c '"status": "pass"' cut.json)" -eq $((points - 1)) ] || fail 'a worker that hangs: the others'
+late=$(grep -c '"reason": "no result within 5 s' cut.json) # more than one on a busy machine
+passed=$(grep -c '"status": "pass"' cut.json)
+[ "$late" -gt 0 ] && [ "$passed" -gt 0 ] && [ $((late + passed)) -eq "$points" ] ||
+    fail "a worker that hangs: $late late, $passed passed of $points"
 [ -e cut.json.state ] || fail 'the state of a sweep without all answers is gone'
 "$wavesmith" sweep "${options[@]}" -o cut.json 2>/dev/null || fail 'after a hang'
 check 'after a hang'
+
+# Points whose workers die again and again fail; the others pass.
+"$wavesmith" sweep "${options[@]}" -o cut.json 2>/dev/null &
+parent=$!
+await 2
+for _ in $(seq 12); do
+    kill -9 $(children "$parent") 2>/dev/null
+    sleep 0.05
+done
+wait "$parent"
+[ $? -eq 1 ] || fail 'dying workers: exit code'
+dead=$(grep -c '"reason": "the worker died of signal 9' cut.json)
+passed=$(grep -c '"status": "pass"' cut.json)
+[ "$dead" -gt 0 ] && [ "$passed" -gt 0 ] && [ $((dead + passed)) -eq "$points" ] ||
+    fail "dying workers: $dead died, $passed passed of $points"
+"$wavesmith" sweep "${options[@]}" -o cut.json 2>/dev/null || fail 'after dying workers'
+check 'after dying workers'
 
 # Damage in the middle: what follows is done again. Another build's state is not used.
 "$wavesmith" sweep "${options[@]}" -o cut.json 2>/dev/null &

@@ -1,11 +1,14 @@
-/* wavesmith bench: CPU time from config to code object, and the emulator's speed. */
+/* wavesmith bench: CPU time from config to code object, the emulator's speed, and a sweep's. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "tools/wavesmith/command.h"
 #include "tools/wavesmith/output.h"
 #include "tools/wavesmith/points.h"
+#include "tools/wavesmith/sweep.h"
 #include "tools/wavesmith/trial.h"
 
 enum { REPEATS = 5 };
@@ -18,6 +21,31 @@ struct compile_times {
 struct speed {
     double strict, relaxed; /* wave-instructions a second, one core */
 };
+
+/* With one worker, with two. */
+enum { SWEEPS = 2 };
+
+struct sweep_time {
+    double seconds, cpu_seconds;
+    size_t points;
+};
+
+/* CPU time of the processes that have ended. */
+static double children_seconds(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_CHILDREN, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+static enum ws_status ignore(void *context, ptrdiff_t task, struct ws_error *error)
+{
+    (void)context;
+    (void)task;
+    (void)error;
+    return WS_OK;
+}
 
 static double cpu_ms(void)
 {
@@ -159,9 +187,91 @@ static int print_bench(const struct compile_times *times, const struct speed *sp
     return WS_EXIT_OK;
 }
 
+/* One sweep over all points without a state; *text gets its JSON. */
+static enum ws_status time_sweep(const struct ws_arguments *arguments, unsigned workers,
+                                 struct sweep_time *time, char **text, struct ws_error *error)
+{
+    struct ws_sweep sweep = {0};
+    const struct ws_sweep_watcher watcher = {ignore, NULL};
+    size_t size = 0;
+    int code = WS_EXIT_OK;
+    FILE *stream = open_memstream(text, &size);
+    enum ws_status status =
+        stream ? WS_OK : ws_fail(error, WS_ERROR_MEMORY, "out of memory for the results");
+    double start = ws_wall_seconds();
+    double cpu = children_seconds();
+    if (status == WS_OK)
+        status = ws_sweep_create(&sweep, arguments, error);
+    if (status == WS_OK)
+        status = ws_sweep_run(&sweep, workers, &watcher, error);
+    if (status == WS_OK)
+        status = ws_sweep_report(&sweep, WS_SWEEP_JSON, stream, &code, error);
+    time->seconds = ws_wall_seconds() - start;
+    time->cpu_seconds = children_seconds() - cpu;
+    time->points = sweep.task_count;
+    if (stream)
+        fclose(stream);
+    ws_sweep_free(&sweep);
+    return status;
+}
+
+static int print_sweeps(const struct sweep_time times[SWEEPS], bool identical, bool as_json)
+{
+    char cpu[128];
+    cpu_name(cpu);
+    if (as_json)
+        return ws_print_json(
+            json_pack("{s:s, s:I, s:b, s:{s:f, s:f}, s:{s:f, s:f}}", "cpu", cpu, "points",
+                      (json_int_t)times[0].points, "identical", identical, "one_worker", "seconds",
+                      times[0].seconds, "cpu_seconds", times[0].cpu_seconds, "two_workers",
+                      "seconds", times[1].seconds, "cpu_seconds", times[1].cpu_seconds));
+    printf("%s, a sweep of %zu points\n", cpu, times[0].points);
+    for (int i = 0; i < SWEEPS; ++i)
+        printf("  %d worker%s %8.2f s, %8.2f s of CPU time, %6.1f points a second\n", i + 1,
+               i == 0 ? ", " : "s,", times[i].seconds, times[i].cpu_seconds,
+               (double)times[i].points / times[i].seconds);
+    printf("  results of both: %s\n", identical ? "the same bytes" : "DIFFERENT");
+    return WS_EXIT_OK;
+}
+
+/* A config of many points: the same sweep with one worker and with two. */
+static int bench_sweep(const struct ws_arguments *arguments)
+{
+    struct ws_error error = {0};
+    struct sweep_time times[SWEEPS] = {{0}};
+    char *texts[SWEEPS] = {NULL};
+    enum ws_status status = WS_OK;
+    for (int i = 0; i < SWEEPS && status == WS_OK; ++i)
+        status = time_sweep(arguments, (unsigned)i + 1, &times[i], &texts[i], &error);
+    int code = WS_EXIT_OK;
+    if (status == WS_OK) {
+        bool identical = strcmp(texts[0], texts[1]) == 0;
+        code = print_sweeps(times, identical, arguments->json);
+        code = identical ? code : WS_EXIT_FAILED;
+    }
+    for (int i = 0; i < SWEEPS; ++i)
+        free(texts[i]);
+    return status == WS_OK ? code : ws_report_error(&error);
+}
+
+static enum ws_status count_points(const struct ws_arguments *arguments, size_t *count,
+                                   struct ws_error *error)
+{
+    struct ws_points points = {0};
+    enum ws_status status = ws_points_load(&points, arguments, error);
+    *count = points.end - points.first;
+    ws_points_free(&points);
+    return status;
+}
+
 int ws_command_bench(const struct ws_arguments *arguments)
 {
     struct ws_error error;
+    size_t points = 0;
+    if (count_points(arguments, &points, &error) != WS_OK)
+        return ws_report_error(&error);
+    if (points > 1)
+        return bench_sweep(arguments);
     struct compile_times times = {0};
     struct speed speed = {0};
     enum ws_status status = time_compile(arguments, &times, &error);

@@ -56,8 +56,12 @@ static const struct ws_command commands[] = {
          WS_TAKES(output),
      ws_command_sweep},
     {"bench", "CONFIG", "time the compiler's stages and the emulator",
-     "Best of 5, CPU time of one core. Timings never change the exit code.\n",
-     TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(json), ws_command_bench},
+     "Best of 5, CPU time of one core. Of a config with more points than one: a sweep over them "
+     "with\n"
+     "one worker and with two, whose results must be the same bytes. Timings never change the "
+     "exit\n"
+     "code.\n",
+     TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(timeout) | WS_TAKES(json), ws_command_bench},
     {"run", "HSACO", "run a kernel of any code object, its buffers from files",
      "One --arg for each argument of the kernel, in their order:\n"
      "  in:FILE                      a buffer that holds the file\n"

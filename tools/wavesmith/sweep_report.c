@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gen/setting.h"
 #include "tools/wavesmith/command.h"
 #include "tools/wavesmith/reproduce.h"
 #include "tools/wavesmith/result.h"
@@ -21,39 +22,44 @@ struct report {
     unsigned count[3]; /* by enum ws_result_status */
 };
 
-static json_t *levers_json(const struct ws_spec *spec)
+/* Settings of a spec by name, each a number or a word. */
+static void add_settings(json_t *object, const struct ws_spec *spec, int first, int end)
 {
-    json_t *object = json_object();
-    for (int i = 0; i < WS_LEVER_COUNT; ++i) {
-        char text[64];
-        const struct ws_lever_info *info = ws_lever_info((enum ws_lever)i);
-        ws_lever_text(spec, (enum ws_lever)i, text, sizeof text);
-        json_object_set_new(object, info->name,
-                            info->type == WS_LEVER_ENUM ? json_string(text)
-                                                        : json_integer(strtol(text, NULL, 10)));
+    for (int i = first; i < end; ++i) {
+        char text[WS_SETTING_TEXT_SIZE];
+        char *rest = NULL;
+        ws_setting_text(spec, i, text);
+        long number = strtol(text, &rest, 10);
+        bool is_number = rest != text && *rest == '\0';
+        json_object_set_new(object, ws_setting_at(i).name,
+                            is_number ? json_integer(number) : json_string(text));
     }
-    return object;
 }
 
-/* What a record leaves out because it depends on where the task stands in the config. */
+/* Whether a setting is part of the results: others say the same. */
+static bool is_shown(int setting)
+{
+    return setting != WS_FIELD_kernel && setting != WS_FIELD_head_dim;
+}
+
+/* The record, and what it leaves out because it depends on where the task stands in the config. */
 static json_t *result_json(const struct ws_sweep *sweep, const struct ws_sweep_task *task)
 {
-    static const char *const dtypes[] = {"f16", "bf16"};
-    static const char *const masks[] = {"none", "causal", "window"};
-    static const char *const aligns[] = {"bottom_right", "top_left"};
     const struct ws_config_point *point = &sweep->points.config.points[task->point];
-    const struct ws_spec *spec = &point->spec;
-    json_t *record = json_loads(task->record, 0, NULL);
     const char *shape = task->shape && task->shape->name[0] ? task->shape->name : NULL;
-    json_t *result = json_pack(
-        "{s:O, s:O, s:s, s:s?, s:i, s:s, s:s, s:i, s:i, s:s, s:s, s:o}", "status",
-        json_object_get(record, "status"), "reason", json_object_get(record, "reason"), "name",
-        point->name, "shape", shape, "point", (int)task->point + 1, "arch", spec->arch, "dtype",
-        dtypes[spec->dtype], "head_dim_qk", spec->head_dim_qk, "head_dim_v", spec->head_dim_v,
-        "mask", masks[spec->mask], "align", aligns[spec->align], "levers", levers_json(spec));
-    if (result)
-        json_object_update_missing(result, record);
-    if (result && sweep->verify && !point->reason[0] && task->key[0]) {
+    json_t *record = json_loads(task->record, 0, NULL);
+    json_t *levers = json_object();
+    json_t *result =
+        json_pack("{s:O, s:O, s:s, s:s?, s:i}", "status", json_object_get(record, "status"),
+                  "reason", json_object_get(record, "reason"), "name", point->name, "shape", shape,
+                  "point", (int)task->point + 1);
+    for (int i = 0; i < WS_FIELD_COUNT; ++i)
+        if (is_shown(i))
+            add_settings(result, &point->spec, i, i + 1);
+    add_settings(levers, &point->spec, WS_FIELD_COUNT, WS_SETTING_COUNT);
+    json_object_set_new(result, "levers", levers);
+    json_object_update_missing(result, record);
+    if (sweep->verify && task->key[0]) {
         char command[WS_COMMAND_SIZE];
         ws_reproduction(command, sweep->arguments, &sweep->points, task->point, &task->problem,
                         false);
@@ -217,57 +223,50 @@ static void print_table(FILE *stream, const struct report *report)
             report->count[WS_RESULT_SKIP]);
 }
 
-/* Columns of the CSV: a result's own, then every lever, then these. */
-static const struct csv_column {
+/* Columns of the CSV: these, then the settings and levers, then the figures. */
+struct csv_column {
     const char *name, *path;
-} csv_left[] =
-    {
-        {"status", "status"},
-        {"reason", "reason"},
-        {"name", "name"},
-        {"shape", "shape"},
-        {"point", "point"},
-        {"arch", "arch"},
-        {"dtype", "dtype"},
-        {"head_dim_qk", "head_dim_qk"},
-        {"head_dim_v", "head_dim_v"},
-        {"mask", "mask"},
-        {"align", "align"},
-},
-  csv_right[] = {
-      {"instr_per_tile", MAIN_LOOP "instr_per_tile"},
-      {"executed_per_tile", "instr_per_tile"},
-      {"score", "score"},
-      {"a_serial", MAIN_LOOP "a_serial"},
-      {"mma", MAIN_LOOP "mma"},
-      {"vgpr", "kernel.vgpr"},
-      {"agpr", "kernel.agpr"},
-      {"sgpr", "kernel.sgpr"},
-      {"vgpr_spills", "kernel.vgpr_spills"},
-      {"sgpr_spills", "kernel.sgpr_spills"},
-      {"scratch_bytes", "kernel.scratch_bytes"},
-      {"lds_bytes", "kernel.lds_bytes"},
-      {"waves_per_simd", "kernel.waves_per_simd"},
-      {"code_bytes", "kernel.code_bytes"},
-      {"waits_to_zero", MAIN_LOOP "waits_to_zero"},
-      {"moves", MAIN_LOOP "moves"},
-      {"lds_distance_median", MAIN_LOOP "lds_distance.median"},
-      {"lds_distance_p10", MAIN_LOOP "lds_distance.p10"},
-      {"global_distance_median", MAIN_LOOP "global_distance.median"},
-      {"global_distance_p10", MAIN_LOOP "global_distance.p10"},
-      {"max_abs", "max_abs"},
-      {"norm_err", "norm_err"},
-      {"rms", "rms"},
-      {"lse_max_abs", "lse_max_abs"},
-      {"workgroups_checked", "workgroups_checked"},
-      {"workgroups_total", "workgroups_total"},
-      {"device", "device"},
-      {"seed", "seed"},
-      {"spec_id", "spec_id"},
-      {"build_id", "build_id"},
-      {"backend", "backend"},
-      {"backend_version", "backend_version"},
-      {"seconds", "seconds"},
+};
+
+static const struct csv_column csv_left[] = {
+    {"status", "status"}, {"reason", "reason"}, {"name", "name"},
+    {"shape", "shape"},   {"point", "point"},
+};
+
+static const struct csv_column csv_right[] = {
+    {"instr_per_tile", MAIN_LOOP "instr_per_tile"},
+    {"executed_per_tile", "instr_per_tile"},
+    {"score", "score"},
+    {"a_serial", MAIN_LOOP "a_serial"},
+    {"mma", MAIN_LOOP "mma"},
+    {"vgpr", "kernel.vgpr"},
+    {"agpr", "kernel.agpr"},
+    {"sgpr", "kernel.sgpr"},
+    {"vgpr_spills", "kernel.vgpr_spills"},
+    {"sgpr_spills", "kernel.sgpr_spills"},
+    {"scratch_bytes", "kernel.scratch_bytes"},
+    {"lds_bytes", "kernel.lds_bytes"},
+    {"waves_per_simd", "kernel.waves_per_simd"},
+    {"code_bytes", "kernel.code_bytes"},
+    {"waits_to_zero", MAIN_LOOP "waits_to_zero"},
+    {"moves", MAIN_LOOP "moves"},
+    {"lds_distance_median", MAIN_LOOP "lds_distance.median"},
+    {"lds_distance_p10", MAIN_LOOP "lds_distance.p10"},
+    {"global_distance_median", MAIN_LOOP "global_distance.median"},
+    {"global_distance_p10", MAIN_LOOP "global_distance.p10"},
+    {"max_abs", "max_abs"},
+    {"norm_err", "norm_err"},
+    {"rms", "rms"},
+    {"lse_max_abs", "lse_max_abs"},
+    {"workgroups_checked", "workgroups_checked"},
+    {"workgroups_total", "workgroups_total"},
+    {"device", "device"},
+    {"seed", "seed"},
+    {"spec_id", "spec_id"},
+    {"build_id", "build_id"},
+    {"backend", "backend"},
+    {"backend_version", "backend_version"},
+    {"seconds", "seconds"},
 };
 
 enum {
@@ -309,11 +308,14 @@ static void print_cells(FILE *stream, const json_t *result, const struct csv_col
 static void print_csv_line(FILE *stream, const json_t *result)
 {
     print_cells(stream, result, csv_left, CSV_LEFT, '\0');
-    for (int i = 0; i < WS_LEVER_COUNT; ++i) {
-        const char *name = ws_lever_info((enum ws_lever)i)->name;
+    for (int i = 0; i < WS_SETTING_COUNT; ++i) {
+        const char *name = ws_setting_at(i).name;
+        const json_t *home = i < WS_FIELD_COUNT ? result : json_object_get(result, "levers");
+        if (!is_shown(i))
+            continue;
         fputc(',', stream);
         if (result)
-            print_cell(stream, json_object_get(json_object_get(result, "levers"), name));
+            print_cell(stream, json_object_get(home, name));
         else
             fputs(name, stream);
     }

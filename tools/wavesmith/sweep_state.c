@@ -55,9 +55,9 @@ static void checksum(const char *text, size_t size, char sum[SHA256_DIGEST_STRIN
 
 static int compare_keys(const void *a, const void *b)
 {
-    const struct ws_sweep_task *const *x = a;
-    const struct ws_sweep_task *const *y = b;
-    return strcmp((*x)->key, (*y)->key);
+    const struct ws_sweep_task *x = *(const struct ws_sweep_task *const *)a;
+    const struct ws_sweep_task *y = *(const struct ws_sweep_task *const *)b;
+    return strcmp(x->key, y->key);
 }
 
 /* The tasks by key. NULL without memory. */
@@ -99,7 +99,7 @@ static bool give(struct ws_sweep_task **sorted, size_t count, const char *key, c
 /* Whether a line is a whole record: checksum, blank, key, blank, JSON. */
 static bool is_whole(const char *line)
 {
-    char sum[SHA256_DIGEST_STRING_LENGTH];
+    char sum[SHA256_DIGEST_STRING_LENGTH] = "";
     size_t length = strlen(line);
     if (length < CHECKSUM_LENGTH + 1 + KEY_LENGTH + 2 || line[CHECKSUM_LENGTH] != ' ' ||
         line[CHECKSUM_LENGTH + 1 + KEY_LENGTH] != ' ')
@@ -160,7 +160,7 @@ static enum ws_status read_text(struct ws_sweep_state *state, char **text, size_
     if (fstat(state->file, &info) != 0)
         return state_error(error, "read", state->path);
     size_t room = (size_t)info.st_size;
-    *text = malloc(room + 1);
+    *text = calloc(room + 1, 1);
     if (!*text)
         return ws_fail(error, WS_ERROR_MEMORY, "out of memory for the state of %zu bytes", room);
     ssize_t got = 0;

@@ -122,9 +122,16 @@ static json_t *trial_record(const struct ws_result *result, bool with_times)
     return record;
 }
 
-static json_t *plain_record(enum ws_status status, const struct ws_error *error)
+/* Of a point that was not run. Its reason is one line, whatever the compiler says. */
+static json_t *plain_record(enum ws_status status, struct ws_error *error)
 {
     bool ruled_out = status == WS_ERROR_SPEC || status == WS_ERROR_ARGUMENT;
+    size_t length = strlen(error->message);
+    while (length > 0 && error->message[length - 1] == '\n')
+        error->message[--length] = '\0';
+    for (char *c = error->message; *c; ++c)
+        if (*c == '\n')
+            *c = ' ';
     return json_pack("{s:s, s:s}", "status",
                      status == WS_OK ? "pass"
                      : ruled_out     ? "skip"

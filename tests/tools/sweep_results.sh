@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# sweep.sh WAVESMITH FOLDER: sweeps give the same bytes for any number of workers and after any
+# sweep_results.sh WAVESMITH FOLDER: sweeps give the same bytes for any number of workers and after any
 # crash, skip what is invalid with its reason, and leave nothing behind.
 set -u
 wavesmith=$1
 cd "$2" || exit 1
-rm -rf sweep && mkdir sweep && cd sweep || exit 1
+rm -rf sweep_results && mkdir sweep_results && cd sweep_results || exit 1
 export XDG_CACHE_HOME=$PWD/cache
 failures=0
 fail() {
@@ -36,7 +36,8 @@ cmp -s one.json seed.json && fail 'another seed changes nothing: the comparison 
 grep -q '"passed": 2' one.json && grep -q '"failed": 0' one.json && grep -q '"skipped": 2' one.json ||
     fail "counts: $(tail -20 one.json)"
 grep -q '"seconds"' one.json && fail 'times without --times'
-"$wavesmith" sweep union.yaml --times --json | grep -q '"stages_ms"' || fail '--times'
+"$wavesmith" sweep union.yaml --times --json >times.json && grep -q '"stages_ms"' times.json ||
+    fail '--times'
 [ "$(grep -c '"verified": true' one.json)" -eq 2 ] || fail 'verified points'
 [ "$(grep '"name"' one.json | grep -o '#[0-9]' | tr -d '\n')" = '#1#2#3#4' ] || fail 'order'
 eval "\"\$wavesmith\" $(grep -o '"reproduce": "wavesmith .*"' one.json | head -1 |
@@ -73,6 +74,20 @@ grep -q '"vgpr_spills": [1-9]' spill.json || fail 'a failed point shows its regi
 "$wavesmith" compile spill.yaml --point 2 -o spill.hsaco >/dev/null 2>message.txt
 [ $? -eq 1 ] && [ ! -e spill.hsaco ] && grep -q 'max_spills is 0' message.txt || fail 'compile: gate'
 "$wavesmith" compile spill.yaml --point 2 --max-spills 1000 -o spill.hsaco >/dev/null || fail 'compile'
+
+# A point that does not compile is the only one that fails.
+cat >options.yaml <<'YAML'
+version: 1
+kernel: fmha_fwd
+arch: gfx1151
+dtype: f16
+head_dim: 64
+mask: none
+options: [["-no-such-option"], ["-amdgpu-early-inline-all=1"], []]
+YAML
+"$wavesmith" sweep options.yaml --jobs 2 --format csv >options.csv && fail 'a bad option passed'
+[ "$(cut -c1-5 options.csv | tr '\n' ' ')" = 'statu fail, pass, pass, ' ] || fail "options: $(cat options.csv)"
+grep -q '^fail,.*no-such-option' options.csv || fail "the option is not named: $(cat options.csv)"
 
 # Shapes: from a list and from a file; a point without one is skipped.
 cat >shapes.csv <<'CSV'
