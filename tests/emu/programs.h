@@ -129,11 +129,11 @@ static u32 array_doubles(u32 i, const u32 *in)
 }
 
 struct record {
-    u8 a;
-    u16 b;
-    u32 c;
     u64 d;
+    u32 c;
     f32 e;
+    u16 b;
+    u8 a;
     u8 rest[5];
 };
 
@@ -142,8 +142,8 @@ static u32 array_structs(u32 i, const u32 *in)
     struct record r[9];
     u64 sum = i;
     for (u32 k = 0; k < 9; k++) {
-        struct record x = {(u8)in[k],      (u16)(in[k] >> 8), in[k + i],
-                           (u64)in[k] * i, unit_float(in[k]), {1, 2, 3, 4, (u8)(in[k] >> 24)}};
+        struct record x = {(u64)in[k] * i,    in[k + i], unit_float(in[k]),
+                           (u16)(in[k] >> 8), (u8)in[k], {1, 2, 3, 4, (u8)(in[k] >> 24)}};
         r[k] = x;
     }
     for (u32 k = 0; k < 40; k++) {
@@ -223,7 +223,7 @@ CALLED u32 mix_many(const u32 *in, u32 a, u64 b, f32 c, f64 d, struct record e, 
 
 static u32 many_arguments(u32 i, const u32 *in)
 {
-    struct record e = {1, 2, in[i], in[i + 1], 1.5f, {0}};
+    struct record e = {in[i + 1], in[i], 1.5f, 2, 1, {0}};
     u64 w = (u64)in[i] << 32 | in[i + 2];
     return mix_many(in, in[3], w, unit_float(in[4]), (f64)(in[5] >> 8), e, i, i + 1, i + 2, w + 1,
                     w * 3, w ^ 5, w + i, w - i, w >> 3, in[6], w, in[7], w << 5, in[8]);
@@ -231,7 +231,7 @@ static u32 many_arguments(u32 i, const u32 *in)
 
 CALLED struct record make_record(u32 x, u32 y)
 {
-    struct record r = {(u8)x, (u16)y, x + y, (u64)x * y, unit_float(x), {(u8)y, 1, 2, 3, (u8)x}};
+    struct record r = {(u64)x * y, x + y, unit_float(x), (u16)y, (u8)x, {(u8)y, 1, 2, 3, (u8)x}};
     return r;
 }
 
@@ -374,10 +374,11 @@ static u32 live_values(u32 i, const u32 *in)
 #pragma GCC unroll 48
     for (u32 k = 0; k < 48; k++)
         a[k] = in[k * 5 + i] + k;
-    for (u32 round = 0; round < 3; round++)
+    for (u32 round = 0; round < 3; round++) {
 #pragma GCC unroll 48
         for (u32 k = 0; k < 48; k++)
             a[k] += a[(k * 11 + 5) % 48] ^ (a[(k + 1) % 48] >> 3);
+    }
 #pragma GCC unroll 48
     for (u32 k = 0; k < 48; k++)
         sum = sum * 3 + a[k];
@@ -437,8 +438,10 @@ static u32 newton(u32 i, const u32 *in)
 static u32 integral(u32 i, const u32 *in)
 {
     f64 sum = 0, step = 1.0 / (f64)(16 + in[i] % 16);
-    for (f64 x = 0; x < 1; x += step)
+    for (u32 k = 0; k < 20; k++) {
+        f64 x = step * k;
         sum += step / (1 + x * x);
+    }
     return (u32)(i32)(sum * 1e9);
 }
 

@@ -141,11 +141,9 @@ void emu_atomic_perform(struct emu_wave *w, const struct emu_op *op, const struc
         if (!(a->lanes >> i & 1))
             continue;
         if (wide)
-            emu_set_pair(
-                out, i,
-                exchange64(what, (uint64_t *)(void *)a->at[i], emu_pair(s, i), emu_pair(c, i)));
+            emu_set_pair(out, i, exchange64(what, a->at[i], emu_pair(s, i), emu_pair(c, i)));
         else
-            out[i] = exchange32(what, (uint32_t *)(void *)a->at[i], s[i], c[i], a->flush >> i & 1);
+            out[i] = exchange32(what, a->at[i], s[i], c[i], a->flush >> i & 1);
     }
     for (uint32_t left = back ? a->lanes : 0; left; left &= left - 1) {
         unsigned i = (unsigned)__builtin_ctz(left);
@@ -173,7 +171,7 @@ void emu_atomic_global(struct emu_wave *w, const struct emu_op *op, int lane, ui
         return;
     if (w->group->race)
         emu_global_mark(w, op, lane, address, bytes, EMU_TOUCH_ATOMIC);
-    a->at[lane] = (uint8_t *)(uintptr_t)address;
+    a->at[lane] = (void *)(uintptr_t)address;
     a->lanes |= 1U << lane;
     a->flush |= 1U << lane;
 }

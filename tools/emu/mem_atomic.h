@@ -30,10 +30,10 @@ enum emu_atomic {
 
 /* Where the lanes of one atomic instruction act. */
 struct emu_atomic_lanes {
-    uint32_t lanes;         /* that take part */
-    uint32_t flush;         /* those whose f32 sums flush subnormals */
-    uint8_t *at[EMU_LANES]; /* in host memory */
-    uint64_t poison;        /* of what memory holds; both halves of a lane alike */
+    uint32_t lanes;      /* that take part */
+    uint32_t flush;      /* those whose f32 sums flush subnormals */
+    void *at[EMU_LANES]; /* in host memory */
+    uint64_t poison;     /* of what memory holds; both halves of a lane alike */
 };
 
 /* Checks one lane's access, marks it and adds it to the others. */

@@ -160,15 +160,15 @@ enum { EMU_MAX_DST = 2, EMU_MAX_SRC = 5 };
 struct emu_desc {
     const char *name; /* without _e32, _e64, _dpp */
     emu_run *run;
-    emu_kernel *kernel; /* NULL where run does it all */
-    uint8_t cls;        /* enum emu_class */
-    uint8_t rule;       /* enum emu_rule */
-    uint16_t flags;
+    emu_kernel *kernel;       /* NULL where run does it all */
+    uint8_t cls;              /* enum emu_class */
+    uint8_t rule;             /* enum emu_rule */
+    uint8_t atomic;           /* enum emu_atomic of mem_atomic.h; 0: none */
     uint8_t dst[EMU_MAX_DST]; /* enum emu_type, none at the end */
     uint8_t src[EMU_MAX_SRC];
+    uint16_t flags;
     uint16_t arg;   /* memory rows: bytes a lane; else free */
     uint16_t scale; /* two-address rows: bytes a unit of the offsets */
-    uint8_t atomic; /* enum emu_atomic of mem.h; 0: none */
 };
 
 struct emu_op {
