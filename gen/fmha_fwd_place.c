@@ -77,7 +77,7 @@ static void find_sequence(struct ws_fwd *f)
         return;
     struct ws_value *keys = load_i32(f, ws_select(b, is_all, cu_k, used), batch);
     keys = ws_select(b, is_all, f->seqlen_k, ws_smin(b, keys, f->seqlen_k));
-    f->seqlen_k = ws_smax(b, keys, ws_i32(b, 0));
+    f->seqlen_k = ws_first_lane(b, ws_smax(b, keys, ws_i32(b, 0)));
 }
 
 void ws_fwd_place(struct ws_fwd *f)

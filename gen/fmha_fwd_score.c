@@ -72,6 +72,8 @@ void ws_fwd_score(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_sco
         }
         multiply_chunk(f, &chunks[c], scores);
     }
+    if (is_modified)
+        ws_fwd_end_stretch(f); /* before V is loaded */
     for (int q = 0; q < f->rows; q++) {
         if (is_modified)
             ws_fwd_modify(f, block, q, scores[q], bias[q]);

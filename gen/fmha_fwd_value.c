@@ -144,6 +144,14 @@ static struct ws_view transposed_view(struct ws_fwd *f, const struct ws_fwd_bloc
     return view;
 }
 
+/* global: scalar offsets would be 64-bit addresses, more than there are registers for. */
+static struct place place_at(struct ws_fwd *f, struct ws_value *lane, struct ws_value *scalar)
+{
+    if (ws_fwd_addressing(f) == WS_ADDRESSING_BUFFER)
+        return (struct place){lane, scalar};
+    return (struct place){ws_add(&f->b, lane, scalar), NULL};
+}
+
 /* Each lane loads the keys of its head dim of every tile: the operands themselves. */
 static void load_transposed(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
                             struct ws_fwd_group group, ws_fwd_values operands)
@@ -159,11 +167,12 @@ static void load_transposed(struct ws_fwd *f, const struct ws_fwd_block *block, 
         for (int s = 0; block->last && s < SLOTS; s++) {
             struct ws_value *key = ws_smin(b, ws_i32(b, (uint32_t)(first_key + s)), block->last);
             key = ws_mul(b, key, ws_i32(b, WS_FWD_ELEMENT_BYTES));
-            place[s] = (struct place){lane, ws_add(b, row, key)};
+            place[s] = place_at(f, lane, ws_add(b, row, key));
         }
-        operands[t] =
-            block->last ? gather(f, &view, place, 0)
-                        : ws_load(b, &view, lane, row, first_key * WS_FWD_ELEMENT_BYTES, SLOTS / 2);
+        struct place start = place_at(f, lane, row);
+        operands[t] = block->last ? gather(f, &view, place, 0)
+                                  : ws_load(b, &view, start.lane, start.scalar,
+                                            first_key * WS_FWD_ELEMENT_BYTES, SLOTS / 2);
     }
 }
 
