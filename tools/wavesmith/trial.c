@@ -215,6 +215,18 @@ static enum ws_status launch(struct bench *bench, struct ws_error *broken, struc
     return status;
 }
 
+/* So that an endless kernel ends in seconds: about a hundred times what the presets need where one
+ * wave computes every score of its workgroup, which is 0.6 instructions for each 16x16 score tile
+ * and column of Q and V. */
+static uint64_t instruction_limit(const struct bench *bench)
+{
+    enum { ONCE = 1 << 20, PER_ELEMENT = 64, ATOM = 16 };
+    const struct ws_sizes *size = &bench->problem->size;
+    uint64_t tiles =
+        (uint64_t)(bench->grid.tile_rows / ATOM + 1) * (uint64_t)(size->seqlen_k / ATOM + 1);
+    return ONCE + tiles * PER_ELEMENT * (uint64_t)(size->head_dim_qk + size->head_dim_v);
+}
+
 static void configure_emulator(const struct bench *bench)
 {
     const struct ws_emulator *emulator = &bench->loaded->device->emulator;
@@ -222,6 +234,7 @@ static void configure_emulator(const struct bench *bench)
         .strict = bench->options->strict,
         .threads = bench->options->jobs,
         .seed = bench->problem->seed,
+        .instruction_limit = instruction_limit(bench),
     };
     emulator->configure(&config);
     bool all = bench->sample.count == bench->trial->workgroups_total;
