@@ -6,7 +6,7 @@
 # $WS_CACHE (default ~/.cache/wavesmith). Its comgr needs its C library, so the worker of BUILD runs
 # under Debian 13's program loader; nothing is executed as another root.
 #
-# Exit codes: 0 verified, or skipped with the reason printed; 1 a failure; 2 BUILD is not built.
+# Exit codes: 0 verified; 1 a failure; 2 BUILD is not built; 77 skipped, with the reason printed.
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
@@ -15,7 +15,7 @@ release=trixie
 
 skip() {
     echo "skipped: $*"
-    exit 0
+    exit 77
 }
 
 fail() {
@@ -42,7 +42,7 @@ find_mirror() {
 
 make_root() {
     [ "$(id -u)" -eq 0 ] || skip "debootstrap needs root"
-    command -v debootstrap >/dev/null || skip "debootstrap is not installed (apt-get install debootstrap)"
+    command -v debootstrap >/dev/null || skip "debootstrap is not installed (tools/setup.sh --full)"
     command -v apt-get >/dev/null || skip "no apt, so no mirror is known"
     mirror=$(find_mirror)
     [ -n "$mirror" ] || skip "apt's sources name no Debian archive"

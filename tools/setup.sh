@@ -1,12 +1,21 @@
 #!/bin/sh
-# setup.sh: installs with apt what building and testing wavesmith needs and is missing (Debian 12).
-# Elsewhere it prints what to install. Running it again is harmless. Exit codes: 0 ready, 3 not.
+# setup.sh [--full]: installs with apt what building and testing wavesmith needs and is missing
+# (Debian 12); --full adds what only tools/test.sh --full needs. Elsewhere it prints what to install.
+# Running it again is harmless. Exit codes: 0 ready, 2 bad usage, 3 not ready.
 set -u
 
 packages='gcc g++ cmake ninja-build pkg-config git python3
 llvm-22-dev liblld-22-dev lld-22 clang-22 clang-format-22 clang-tidy-22 libclang-rt-22-dev
 libfyaml-dev libmd-dev libjansson-dev libcmocka-dev
 zlib1g-dev libzstd-dev'
+case ${1:-} in
+'') ;;
+--full) packages="$packages debootstrap wget" ;;
+*)
+    echo 'usage: tools/setup.sh [--full]' >&2
+    exit 2
+    ;;
+esac
 
 missing=
 for package in $packages; do
