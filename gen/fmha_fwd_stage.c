@@ -228,6 +228,14 @@ static void add_copies(struct ws_fwd *f)
     }
 }
 
+static void all_waves_meet(struct ws_fwd *f)
+{
+    if (ws_is_mutant(f->mutant, fence))
+        ws_workgroup_meet(&f->b);
+    else
+        ws_workgroup_barrier(&f->b);
+}
+
 /* What padding leaves unwritten is read: it must be finite. */
 static void fill_with_zeros(struct ws_fwd *f, struct ws_value *array, int bytes)
 {
@@ -247,7 +255,7 @@ static void fill_with_zeros(struct ws_fwd *f, struct ws_value *array, int bytes)
         if (is_short)
             ws_branch_end(b, &branch);
     }
-    ws_workgroup_barrier(b);
+    all_waves_meet(f);
 }
 
 void ws_fwd_stage_start(struct ws_fwd *f)
@@ -438,7 +446,7 @@ void ws_fwd_stage_first(struct ws_fwd *f, const struct ws_fwd_bounds *bounds)
     load_block(f, &block);
     store_block(f, NULL);
     ws_branch_end(b, &branch);
-    ws_workgroup_barrier(b);
+    all_waves_meet(f);
 }
 
 void ws_fwd_stage_block(struct ws_fwd *f, const struct ws_fwd_block *block)
@@ -464,7 +472,7 @@ void ws_fwd_stage_turn(struct ws_fwd *f)
     if (stage->phase)
         stage->phase = ws_sub(b, ws_i32(b, (uint32_t)stage->buffer_bytes), stage->phase);
     else
-        ws_workgroup_barrier(b);
+        all_waves_meet(f);
     store_block(f, stage->phase);
-    ws_workgroup_barrier(b);
+    all_waves_meet(f);
 }

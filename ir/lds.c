@@ -77,10 +77,15 @@ static void fence(struct ws_builder *b, LLVMAtomicOrdering ordering, const char 
                     LLVMMetadataAsValue(b->context, node));
 }
 
+void ws_workgroup_meet(struct ws_builder *b)
+{
+    ws_intrinsic(b, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
+}
+
 void ws_workgroup_barrier(struct ws_builder *b)
 {
     fence(b, LLVMAtomicOrderingRelease, "workgroup");
-    ws_intrinsic(b, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
+    ws_workgroup_meet(b);
     fence(b, LLVMAtomicOrderingAcquire, "workgroup");
 }
 

@@ -29,6 +29,9 @@ void ws_lds_store(struct ws_builder *b, struct ws_value *address, int constant,
  * wave must come. Memory other than LDS is not ordered. */
 void ws_workgroup_barrier(struct ws_builder *b);
 
+/* The meeting alone: nothing is ordered. */
+void ws_workgroup_meet(struct ws_builder *b);
+
 /* What a lane stored to LDS before, the other lanes of its wave see after. */
 void ws_wave_fence(struct ws_builder *b);
 

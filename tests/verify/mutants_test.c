@@ -17,8 +17,8 @@ static const struct {
     {"swap", 128, ANY_MASK, "", GENERAL " mask_off_by_one"},
     {"swap_d64", 64, ANY_MASK, "", GENERAL " mask_off_by_one"},
     {"swap_d128", 128, ANY_MASK, "", GENERAL " mask_off_by_one"},
-    {"goal_d64", 64, ANY_MASK, "", GENERAL " mask_off_by_one"},
-    {"goal_d128", 128, ANY_MASK, "", GENERAL " mask_off_by_one"},
+    {"goal_d64", 64, ANY_MASK, "", GENERAL " mask_off_by_one fence"},
+    {"goal_d128", 128, ANY_MASK, "", GENERAL " mask_off_by_one fence"},
     {"goal_d64", 64, NO_MASK, "head_dim=72 addr=global bm_tiles=1", GENERAL " padding"},
     {"swap", 64, TOP_LEFT | BOTTOM_RIGHT, "mask=window",
      "last_key mask_off_by_one window_off_by_one tail_unmasked"},
@@ -136,6 +136,12 @@ static bool bias_row_affects(const struct place *at)
 static bool sink_lse_affects(const struct place *at)
 {
     return sees_any(at);
+}
+
+/* Of the first block the wave waits for Q as well, and that orders its stores. */
+static bool fence_affects(const struct place *at)
+{
+    return sees_any(at) && at->visible.end > at->block;
 }
 
 static const struct {
