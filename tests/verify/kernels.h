@@ -19,6 +19,9 @@ extern const struct mask_row mask_rows[MASK_ROWS];
  */
 struct ws_spec load_preset(const char *preset, int head_dim, const struct mask_row *mask);
 
+/* Applies settings: words name=value. */
+void set_spec(struct ws_spec *spec, const char *settings);
+
 /* A problem for a spec from the text of --shape. */
 struct ws_problem make_problem(const struct ws_spec *spec, const char *shape, uint64_t seed);
 

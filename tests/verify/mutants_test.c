@@ -214,20 +214,6 @@ static void check_shape(struct tally *tally, int mutant, const struct ws_compile
                 shape, pass ? "not noticed" : reason);
 }
 
-static void set(struct ws_spec *spec, const char *settings)
-{
-    char words[128];
-    struct ws_error error;
-    char *save = NULL;
-    snprintf(words, sizeof words, "%s", settings);
-    for (char *word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
-        char *value = strchr(word, '=');
-        assert_non_null(value);
-        *value = '\0';
-        assert_ok(ws_spec_set(spec, word, value + 1, &error), &error);
-    }
-}
-
 static bool has_word(const char *words, const char *word)
 {
     size_t length = strlen(word);
@@ -241,7 +227,7 @@ static void check_kernel(struct tally *tally, size_t kernel, const struct mask_r
 {
     struct ws_spec spec = load_preset(kernels[kernel].preset, kernels[kernel].head_dim, mask);
     char name[128];
-    set(&spec, kernels[kernel].settings);
+    set_spec(&spec, kernels[kernel].settings);
     snprintf(name, sizeof name, "%s d%d %s %s", kernels[kernel].preset, kernels[kernel].head_dim,
              mask->name, kernels[kernel].settings);
     for (int mutant = 0; mutant < WS_MUTANT_COUNT; ++mutant) {

@@ -1,0 +1,125 @@
+/* The goal presets' machine code keeps its promises: instructions a score tile, registers, LDS,
+ * distances from loads to their waits, and what runs is what was counted. */
+#include <math.h>
+
+#include "tests/verify/kernels.h"
+#include "tools/wavesmith/isa/isa.h"
+
+static const struct promise {
+    const char *preset, *settings;
+    double instructions; /* of the main loop a 16 x 16 score tile, at most */
+} promises[] = {
+    {"goal_d128", "", 120},
+    {"goal_d128", "mask=causal", 120},
+    {"goal_d128", "q_scale=pre", 117},
+    {"goal_d128", "dtype=bf16", 132},
+    {"goal_d128", "dtype=bf16 p_round=nearest", 132},
+    {"goal_d64", "", 66},
+    {"goal_d64", "mask=causal", 66},
+    {"goal_d64", "q_scale=pre", 63},
+    {"goal_d64", "dtype=bf16", 80},
+    {"goal_d64", "dtype=bf16 p_round=nearest", 84},
+};
+
+enum { LDS_BYTES_MAX = 34 * 1024, LDS_DISTANCE = 100, GLOBAL_DISTANCE = 500, WAITS_MAX = 6 };
+
+static int vgprs_max(const struct ws_spec *spec)
+{
+    return spec->head_dim_qk == 64 ? 256 : 240;
+}
+
+static double check_code(const struct ws_compiled *compiled, const struct ws_spec *spec)
+{
+    struct ws_object object;
+    struct ws_isa isa = {0};
+    struct ws_error error;
+    const struct ws_code *code = &compiled->code;
+    assert_ok(ws_object_read(&object, code->bytes, code->size, &error), &error);
+    const struct ws_object_kernel *kernel = &object.kernels[0];
+    assert_ok(ws_isa_read(&isa, code->bytes, &object, kernel, &error), &error);
+    const struct ws_isa_loop *loop = &isa.loops[0];
+    double tiles = loop->mma_flops / (2.0 * 16 * 16 * (spec->head_dim_qk + spec->head_dim_v));
+    double instructions = loop->hot.total / tiles;
+    print_message(
+        "%.1f instructions a tile, %u VGPRs, %u bytes of LDS, distances %.0f and %.0f, %u "
+        "waits to zero\n",
+        instructions, (unsigned)kernel->vgpr_count, (unsigned)kernel->lds_bytes, loop->lds.median,
+        loop->global.median, loop->waits_to_zero);
+    assert_int_equal(kernel->vgpr_spills, 0);
+    assert_int_equal(kernel->sgpr_spills, 0);
+    assert_int_equal(kernel->scratch_bytes, 0);
+    assert_true((int)kernel->vgpr_count <= vgprs_max(spec));
+    assert_true(kernel->lds_bytes <= LDS_BYTES_MAX);
+    assert_int_equal(kernel->lds_bytes, compiled->shape.lds_bytes);
+    assert_true(loop->lds.median >= LDS_DISTANCE);
+    assert_true(loop->global.median >= GLOBAL_DISTANCE);
+    assert_int_equal(spec->lever[WS_LEVER_block_n], 32);
+    assert_true(loop->waits_to_zero <= WAITS_MAX);
+    ws_isa_free(&isa);
+    ws_object_free(&object);
+    return instructions;
+}
+
+/* Wave-instructions a score tile of a launch; rising scores move the maximum again and again. */
+static double count_executed(struct ws_tool_device *device, const struct ws_compiled *compiled,
+                             const struct ws_spec *spec, double score_scale, uint64_t seed)
+{
+    const struct ws_trial_options options = {.strict = true};
+    struct ws_problem problem = make_problem(spec, "B=1,Hq=1,Hk=1,Sq=128,Sk=2048", seed);
+    struct ws_loaded loaded;
+    struct ws_trial trial;
+    struct ws_error error;
+    const struct ws_code *code = &compiled->code;
+    problem.score_scale = score_scale;
+    assert_ok(ws_trial_load(&loaded, device, code->bytes, code->size, &compiled->shape, &error),
+              &error);
+    assert_ok(ws_trial_run(&trial, &loaded, spec, &problem, &options, &error), &error);
+    if (!trial.verdict.pass)
+        fail_msg("%s", trial.verdict.reason);
+    double executed = (double)trial.wave_instructions / (double)trial.score_tiles;
+    ws_trial_free(&trial);
+    ws_trial_unload(&loaded);
+    return executed;
+}
+
+static void goals_are_kept(void **state)
+{
+    struct ws_tool_device device;
+    double dense = 0;
+    uint64_t seed = *(uint64_t *)*state;
+    open_emulator(&device);
+    for (size_t i = 0; i < sizeof promises / sizeof promises[0]; ++i) {
+        const struct promise *promise = &promises[i];
+        struct ws_compiled compiled = {0};
+        struct ws_error error;
+        struct ws_spec spec = load_preset(promise->preset, 0, &mask_rows[0]);
+        set_spec(&spec, promise->settings);
+        print_message("%s %s: ", promise->preset, promise->settings);
+        assert_ok(ws_compile(&spec, NULL, &compiled, &error), &error);
+        double counted = check_code(&compiled, &spec);
+        assert_true(counted <= promise->instructions);
+        if (promise->settings[0] == '\0') {
+            dense = counted;
+            double executed = count_executed(&device, &compiled, &spec, 1, seed);
+            double rising = count_executed(&device, &compiled, &spec, 30, seed);
+            print_message("%.1f executed, %.1f where scores are 30 times as large\n", executed,
+                          rising);
+            assert_true(executed >= counted * 0.92);
+            assert_true(executed <= counted * 1.08);
+        }
+        if (strcmp(promise->settings, "mask=causal") == 0)
+            assert_true(fabs(counted - dense) <= 0.02 * dense);
+        ws_compiled_free(&compiled);
+    }
+    ws_tool_device_close(&device);
+}
+
+int main(void)
+{
+    static uint64_t seed;
+    seed = test_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(goals_are_kept, &seed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

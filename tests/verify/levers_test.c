@@ -1,0 +1,225 @@
+/* Every value of every lever changes the machine code of some preset, in the class it claims. */
+#include "gen/words.h"
+#include "tests/verify/kernels.h"
+#include "tools/wavesmith/isa/isa.h"
+
+/* What a lever claims to change: a class of instructions of the main loop, or another number. */
+enum measure {
+    MATRIX,    /* matrix products of a turn of the main loop */
+    VECTOR,    /* vector instructions a score tile, paired ones counted twice */
+    MEMORY,    /* loads of global memory a score tile */
+    LDS,       /* LDS accesses a score tile */
+    BARRIERS,  /* barriers a score tile */
+    HINTS,     /* hints a score tile */
+    ALL,       /* instructions a score tile */
+    DISTANCE,  /* issue cycles from an LDS load to its wait */
+    LDS_BYTES, /* of a workgroup */
+    ITEMS,     /* work-items of a workgroup */
+    VGPRS,
+    LOOPS,
+    CODE, /* bytes of code that differ */
+    MEASURE_COUNT
+};
+
+/* With `settings` on a preset, lever=value instead of lever=instead makes a measure larger (+1),
+ * smaller (-1) or other (0). */
+static const struct claim {
+    const char *preset, *settings, *lever, *value, *instead;
+    enum measure measure;
+    int sign;
+} claims[] = {
+    {"swap_d64", "", "bm_tiles", "1", "2", MATRIX, -1},
+    {"swap_d64", "bm_tiles=1", "bm_tiles", "2", "1", MATRIX, 1},
+    {"swap_d64", "q_mode=global bm_tiles=2 head_dim=32", "bm_tiles", "4", "2", MATRIX, 1},
+    {"swap_d64", "", "block_n", "16", "32", MATRIX, -1},
+    {"swap_d64", "bm_tiles=1", "block_n", "32", "16", MATRIX, 1},
+    {"swap_d64", "bm_tiles=1", "block_n", "64", "32", MATRIX, 1},
+    {"swap_d64", "", "num_waves", "1", "2", ITEMS, -1},
+    {"swap_d64", "", "num_waves", "2", "1", ITEMS, 1},
+    {"goal_d64", "", "num_waves", "4", "2", ITEMS, 1},
+    {"goal_d128", "", "num_waves", "8", "4", ITEMS, 1},
+    {"swap_d64", "bm_tiles=1", "v_mode", "gather", "rows", MEMORY, 1},
+    {"swap_d64", "bm_tiles=1", "v_mode", "rows", "gather", MEMORY, -1},
+    {"goal_d64", "bm_tiles=1", "v_mode", "lds", "lds_t", LDS, 1},
+    {"goal_d64", "bm_tiles=1", "v_mode", "lds_t", "rows", MEMORY, -1},
+    {"goal_d64", "bm_tiles=1 k_mode=global lds_layout=plain stages=1", "v_mode", "lds_frag", "rows",
+     LDS, 1},
+    {"goal_d64", "lds_layout=plain", "k_mode", "global", "lds", MEMORY, 1},
+    {"goal_d64", "lds_layout=plain", "k_mode", "lds", "global", LDS, 1},
+    {"swap", "head_dim=64", "addr", "global", "buffer", VECTOR, 1},
+    {"swap", "head_dim=64", "addr", "buffer", "global", VECTOR, -1},
+    {"swap_d64", "", "rescale", "eager", "lazy_max", VECTOR, 1},
+    {"swap_d64", "", "rescale", "lazy_max", "eager", VECTOR, -1},
+    {"goal_d128", "", "rescale", "lazy_sum", "lazy_max", ALL, -1},
+    {"goal_d64", "", "q_scale", "exact", "pre", VECTOR, 1},
+    {"goal_d64", "", "q_scale", "pre", "exact", VECTOR, -1},
+    {"swap_d64", "mask=causal", "causal_early_exit", "0", "1", CODE, 0},
+    {"swap_d64", "mask=causal", "causal_early_exit", "1", "0", CODE, 0},
+    {"swap_d64", "mask=causal", "grid_order", "plain", "longest_first", CODE, 0},
+    {"swap_d64", "mask=causal", "grid_order", "longest_first", "plain", CODE, 0},
+    {"swap_d64", "", "q_mode", "reg", "global", MEMORY, -1},
+    {"swap_d64", "", "q_mode", "global", "reg", MEMORY, 1},
+    {"goal_d64", "", "q_mode", "lds", "reg", LDS, 1},
+    {"swap_d64", "", "sched", "none", "barriers", CODE, 0},
+    {"goal_d128", "", "sched", "barriers", "none", DISTANCE, 1},
+    {"goal_d128", "", "sched", "groups", "none", DISTANCE, 1},
+    {"goal_d64", "bm_tiles=1", "sched", "setprio", "none", HINTS, 1},
+    {"goal_d64", "", "lds_layout", "plain", "padded", LDS_BYTES, -1},
+    {"goal_d64", "", "lds_layout", "padded", "plain", LDS_BYTES, 1},
+    {"goal_d64", "bm_tiles=1", "lds_layout", "swizzled", "plain", VECTOR, 1},
+    {"goal_d64", "", "stages", "1", "2", BARRIERS, 1},
+    {"goal_d64", "", "stages", "2", "1", LDS_BYTES, 1},
+    {"goal_d64", "bm_tiles=1", "lds_batch", "1", "2", DISTANCE, -1},
+    {"goal_d64", "bm_tiles=1", "lds_batch", "2", "1", DISTANCE, 1},
+    {"goal_d64", "bm_tiles=1", "lds_batch", "3", "2", DISTANCE, 1},
+    {"goal_d64", "bm_tiles=1", "lds_batch", "4", "3", DISTANCE, 1},
+    {"goal_d64", "bm_tiles=1", "lds_batch", "6", "4", CODE, 0},
+    {"goal_d64", "bm_tiles=1", "lds_batch", "8", "4", CODE, 0},
+    {"goal_d64", "", "p_round", "nearest", "truncate", VECTOR, 1},
+    {"goal_d64", "dtype=bf16 lse=0", "p_round", "truncate", "nearest", VECTOR, -1},
+    {"goal_d64", "bm_tiles=1", "unroll", "1", "2", MATRIX, -1},
+    {"goal_d64", "bm_tiles=1", "unroll", "2", "1", MATRIX, 1},
+};
+
+struct measured {
+    double of[MEASURE_COUNT];
+    struct ws_compiled compiled;
+    struct ws_isa isa;
+};
+
+static void measure(struct measured *m, const struct ws_spec *spec)
+{
+    struct ws_object object;
+    struct ws_error error;
+    *m = (struct measured){0};
+    assert_ok(ws_compile(spec, NULL, &m->compiled, &error), &error);
+    const struct ws_code *code = &m->compiled.code;
+    assert_ok(ws_object_read(&object, code->bytes, code->size, &error), &error);
+    const struct ws_object_kernel *kernel = &object.kernels[0];
+    assert_ok(ws_isa_read(&m->isa, code->bytes, &object, kernel, &error), &error);
+    const struct ws_isa_loop *loop = &m->isa.loops[0];
+    const unsigned *classes = loop->hot.by_class;
+    double tiles = loop->mma_flops / (2.0 * 16 * 16 * (spec->head_dim_qk + spec->head_dim_v));
+    m->of[MATRIX] = classes[WS_ISA_MMA];
+    m->of[VECTOR] = (classes[WS_ISA_VALU] + 2.0 * classes[WS_ISA_VOPD]) / tiles;
+    m->of[MEMORY] = classes[WS_ISA_VMEM] / tiles;
+    m->of[LDS] = classes[WS_ISA_LDS] / tiles;
+    m->of[BARRIERS] = classes[WS_ISA_BARRIER] / tiles;
+    m->of[ALL] = loop->hot.total / tiles;
+    m->of[DISTANCE] = loop->lds.median;
+    m->of[LDS_BYTES] = kernel->lds_bytes;
+    m->of[ITEMS] = m->compiled.shape.block[0];
+    m->of[VGPRS] = kernel->vgpr_count;
+    m->of[LOOPS] = m->isa.loop_count;
+    for (size_t i = 0; i < m->isa.count; i++)
+        m->of[HINTS] += strncmp(m->isa.instructions[i].text, "s_setprio", 9) == 0;
+    ws_object_free(&object);
+}
+
+static void release(struct measured *m)
+{
+    ws_isa_free(&m->isa);
+    ws_compiled_free(&m->compiled);
+}
+
+static bool same_code(const struct measured *x, const struct measured *y)
+{
+    if (x->isa.count != y->isa.count)
+        return false;
+    for (size_t i = 0; i < x->isa.count; i++)
+        if (strcmp(x->isa.instructions[i].text, y->isa.instructions[i].text) != 0)
+            return false;
+    return true;
+}
+
+static bool is_kept(const struct claim *claim, const struct measured *with,
+                    const struct measured *without)
+{
+    double x = with->of[claim->measure], y = without->of[claim->measure];
+    if (claim->measure == CODE)
+        return !same_code(with, without);
+    return claim->sign > 0 ? x > y : x < y;
+}
+
+static void check_claim(const struct claim *claim, int *broken)
+{
+    struct measured with, without;
+    struct ws_spec spec = load_preset(claim->preset, 64, &mask_rows[0]);
+    struct ws_error error;
+    set_spec(&spec, claim->settings);
+    assert_ok(ws_spec_set(&spec, claim->lever, claim->value, &error), &error);
+    measure(&with, &spec);
+    assert_ok(ws_spec_set(&spec, claim->lever, claim->instead, &error), &error);
+    measure(&without, &spec);
+    if (!is_kept(claim, &with, &without)) {
+        (*broken)++;
+        print_error("%s %s: %s=%s gives %g, %s gives %g\n", claim->preset, claim->settings,
+                    claim->lever, claim->value, with.of[claim->measure], claim->instead,
+                    without.of[claim->measure]);
+    }
+    release(&with);
+    release(&without);
+}
+
+static void claims_are_kept(void **state)
+{
+    (void)state;
+    int broken = 0;
+    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++)
+        check_claim(&claims[i], &broken);
+    assert_int_equal(broken, 0);
+}
+
+/* waves_per_eu has a test of its own. */
+static bool is_claimed(const char *lever, const char *value)
+{
+    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++)
+        if (strcmp(claims[i].lever, lever) == 0 && strcmp(claims[i].value, value) == 0)
+            return true;
+    return false;
+}
+
+static void every_value_has_a_claim(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WS_LEVER_COUNT; i++) {
+        const struct ws_lever_info *info = ws_lever_info((enum ws_lever)i);
+        const int count = ws_word_count(info->values);
+        for (int v = 0; count > 1 && v < count; v++) {
+            char value[32];
+            ws_word_copy(info->values, v, value, sizeof value);
+            if (i != WS_LEVER_waves_per_eu && !is_claimed(info->name, value))
+                fail_msg("%s=%s claims nothing", info->name, value);
+        }
+    }
+}
+
+/* More waves leave fewer registers, down the whole list where the kernel is large enough. */
+static void occupancy_bounds_registers(void **state)
+{
+    (void)state;
+    static const char *const values[] = {"0", "5", "6", "8", "10", "12", "16"};
+    double last = 257;
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        struct measured m;
+        struct ws_error error;
+        struct ws_spec spec = load_preset("swap_d128", 0, &mask_rows[0]);
+        assert_ok(ws_spec_set(&spec, "waves_per_eu", values[i], &error), &error);
+        measure(&m, &spec);
+        print_message("waves_per_eu %s: %g VGPRs\n", values[i], m.of[VGPRS]);
+        assert_true(m.of[VGPRS] <= last);
+        last = m.of[VGPRS];
+        release(&m);
+    }
+    assert_true(last <= 96);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_value_has_a_claim),
+        cmocka_unit_test(claims_are_kept),
+        cmocka_unit_test(occupancy_bounds_registers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
