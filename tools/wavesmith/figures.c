@@ -186,7 +186,7 @@ static void print_loop(const struct ws_figures *figures, const struct ws_isa_loo
            loop->hot.total);
     if (tiles > 0)
         printf(", %g score tiles, %.1f instructions a tile", tiles, loop->hot.total / tiles);
-    if (loop->mma_flops > 0)
+    if (loop->a_serial > 0)
         printf(", matrix share %.3f", loop->a_serial);
     if (!loop->innermost)
         printf(", holds other loops");

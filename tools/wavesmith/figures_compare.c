@@ -42,8 +42,8 @@ static void add_loop(struct rows *rows, const struct ws_figures *figures)
     add(rows, "", "main loop, instructions", loop->hot.total + unknown);
     add(rows, "  ", "score tiles", each);
     add(rows, "  ", "instructions a tile", loop->hot.total / each);
-    add(rows, "  ", "cycles a tile", loop->cycles / each);
-    add(rows, "  ", "matrix share", loop->a_serial + unknown);
+    add(rows, "  ", "cycles a tile", loop->cycles > 0 ? loop->cycles / each : NAN);
+    add(rows, "  ", "matrix share", loop->a_serial > 0 ? loop->a_serial : NAN);
     for (int c = 0; c < WS_ISA_CLASS_COUNT; ++c)
         add(rows, "  ", ws_isa_class_name((enum ws_isa_class)c), loop->hot.by_class[c] + unknown);
     add(rows, "  ", "cold instructions", loop->cold.total + unknown);

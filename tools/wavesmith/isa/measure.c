@@ -12,6 +12,9 @@ static const struct {
     double flops_per_cycle, cycles_per_instruction;
 } rates[] = {
     {"gfx11", 256, 1},
+    {"gfx120", 512, 1},
+    {"gfx942", 512, 4},
+    {"gfx950", 1024, 4},
 };
 
 static double mma_flops(const struct ws_instruction *instruction)
@@ -102,7 +105,8 @@ static enum ws_status measure_distances(struct ws_isa_distance *distance,
     if (!values)
         return ws_fail(error, WS_ERROR_MEMORY, "out of memory for %zu instructions", count);
     size_t found = 0;
-    for (size_t i = 0; i < count; ++i) {
+    bool known = count > 0 && issue_cycles(path[0], arch) > 0;
+    for (size_t i = 0; i < count && known; ++i) {
         double value = is_load(path[i], class) ? distance_from(path, count, i, arch) : -1;
         if (value >= 0)
             values[found++] = value;
