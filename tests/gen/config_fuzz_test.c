@@ -1,7 +1,7 @@
-#include <time.h>
 #include <unistd.h>
 
 #include "tests/gen/support.h"
+#include "tests/random.h"
 
 /* Damaged configs: whatever the text, the answer is a config or one well-placed error, nothing is
  * printed, and nothing is lost (the build with ASan counts). */
@@ -82,11 +82,7 @@ static uint64_t random_state;
 
 static uint64_t random_below(uint64_t bound)
 {
-    random_state += 0x9E3779B97F4A7C15U; /* SplitMix64 */
-    uint64_t z = random_state;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
-    return (z ^ (z >> 31)) % bound;
+    return next_random(&random_state) % bound;
 }
 
 static void replace(struct text *text, size_t at, size_t gone, const char *with, size_t size)
@@ -203,13 +199,9 @@ static long capture_end(struct capture *capture)
 
 static void test_damage(void **state)
 {
-    const char *seed = getenv("WS_TEST_SEED"), *rounds_text = getenv("WS_TEST_ROUNDS");
-    struct timespec now;
+    const char *rounds_text = getenv("WS_TEST_ROUNDS");
     (void)state;
-    clock_gettime(CLOCK_REALTIME, &now);
-    random_state =
-        seed != NULL ? strtoull(seed, NULL, 0) : (uint64_t)now.tv_nsec ^ ((uint64_t)getpid() << 32);
-    print_message("WS_TEST_SEED=%llu\n", (unsigned long long)random_state);
+    random_state = test_seed();
     long rounds = rounds_text != NULL ? strtol(rounds_text, NULL, 10) : 4000, good = 0;
 
     struct capture capture = capture_begin();

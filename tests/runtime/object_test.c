@@ -1,7 +1,7 @@
 /* The code object reader on whole, truncated, foreign and randomly damaged objects. */
 #include <elf.h>
-#include <time.h>
 
+#include "tests/random.h"
 #include "tests/runtime/support.h"
 
 static struct bytes gfx1151;
@@ -171,14 +171,6 @@ static void check_bounds(const struct ws_object *object, size_t size)
     }
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15); /* SplitMix64 */
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-}
-
 /* Bytes that announce long strings, arrays and maps, and extremes of numbers. */
 static const uint8_t nasty[] = {0x00, 0x7f, 0x80, 0x8f, 0x9f, 0xbf, 0xc1, 0xc6, 0xc9,
                                 0xcf, 0xdb, 0xdc, 0xdd, 0xde, 0xdf, 0xfe, 0xff};
@@ -200,9 +192,7 @@ static void damage(uint8_t *bytes, size_t size, uint64_t *random)
 static void random_damage_is_survived(void **state)
 {
     enum { ROUNDS = 20000 };
-    const char *given = getenv("WS_TEST_SEED");
-    uint64_t seed = given != NULL ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
-    uint64_t random = seed;
+    uint64_t random = test_seed();
     size_t refused = 0;
     (void)state;
     uint8_t *copy = malloc(gfx1151.size);
@@ -219,8 +209,7 @@ static void random_damage_is_survived(void **state)
         ws_object_free(&object);
     }
     free(copy);
-    print_message("WS_TEST_SEED=%llu: %zu of %d damaged objects refused\n",
-                  (unsigned long long)seed, refused, ROUNDS);
+    print_message("%zu of %d damaged objects refused\n", refused, ROUNDS);
     /* The damage must reach what is read, or the loop has shown nothing. */
     assert_true(refused > ROUNDS / 4);
 }
