@@ -5,7 +5,7 @@
 #include "gen/words.h"
 
 /* Keys of a block that are no settings. */
-static const char structure[] = "version features levers base entries shapes max_spills";
+static const char structure[] = "version features levers base entries pick shapes max_spills";
 
 struct block_reader {
     struct ws_loader *loader;
@@ -265,6 +265,17 @@ static enum ws_status read_entries(struct block_reader *reader, const struct ws_
     return WS_OK;
 }
 
+static enum ws_status read_pick(struct block_reader *reader, const struct ws_yaml_node *node)
+{
+    char found[WS_QUOTED_SIZE + 16];
+    bool is_scalar = node->type == WS_YAML_SCALAR;
+    reader->block->picks_first = is_scalar && strcmp(node->text, "first") == 0;
+    if (reader->block->picks_first || (is_scalar && strcmp(node->text, "all") == 0))
+        return WS_OK;
+    return FAIL(reader, node->span, "`pick` is %s; it takes `first` or `all` of the entries",
+                ws_yaml_describe(node, found, sizeof found));
+}
+
 static enum ws_status read_version(struct block_reader *reader, const struct ws_yaml_node *node)
 {
     char found[WS_QUOTED_SIZE + 16];
@@ -294,6 +305,8 @@ static enum ws_status read_key(struct block_reader *reader, const struct ws_yaml
         return read_assignment(reader, WS_ASSIGN_BASE, node);
     if (strcmp(key, "entries") == 0)
         return read_entries(reader, node);
+    if (strcmp(key, "pick") == 0)
+        return read_pick(reader, node);
     if (!is_root)
         return FAIL(reader, node->key->span, "`%s` belongs at the top of the file, not here", key);
     if (strcmp(key, "shapes") == 0)

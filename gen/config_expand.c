@@ -23,6 +23,8 @@ struct expansion {
     const struct ws_assignment *overrides;
     const struct ws_block *origin; /* the block of the config's own file that is being expanded */
     int line, column;              /* of the origin */
+    size_t alternatives; /* what `pick: first` chooses from are the points from this one on */
+    bool is_picking;
     struct ws_error *error;
 };
 
@@ -142,6 +144,18 @@ static enum ws_status fill_point(const struct expansion *expansion, const struct
     return WS_OK;
 }
 
+/* Points that differ in nothing but their entry are alternatives: what was swept is their name. */
+static void find_alternatives(struct expansion *expansion, size_t begin)
+{
+    struct ws_config_point *points = expansion->config->points;
+    for (size_t i = begin; expansion->is_picking && i < expansion->config->count; i++) {
+        size_t first = expansion->alternatives;
+        while (strcmp(points[first].name, points[i].name) != 0)
+            first++;
+        points[i].choice = first + 1;
+    }
+}
+
 /* All combinations of a layer's values, the last key fastest. */
 static enum ws_status sweep(struct expansion *expansion, const struct layer *layer)
 {
@@ -160,6 +174,7 @@ static enum ws_status sweep(struct expansion *expansion, const struct layer *lay
             choice[key] = 0;
         }
     }
+    find_alternatives(expansion, begin);
     return WS_OK;
 }
 
@@ -197,20 +212,32 @@ static enum ws_status expand_leaf(struct expansion *expansion, const struct ws_b
     return sweep(expansion, layer);
 }
 
+static enum ws_status expand_entries(struct expansion *expansion, const struct ws_block *block,
+                                     const struct layer *layer, const struct overlay *above)
+{
+    const bool is_outermost = block->picks_first && !expansion->is_picking;
+    if (is_outermost) {
+        expansion->is_picking = true;
+        expansion->alternatives = expansion->config->count;
+    }
+    for (const struct ws_block *entry = block->entries; entry != NULL; entry = entry->next) {
+        enum ws_status status = expand(expansion, entry, layer, above);
+        if (status != WS_OK)
+            return status;
+    }
+    if (is_outermost)
+        expansion->is_picking = false;
+    return WS_OK;
+}
+
 static enum ws_status expand(struct expansion *expansion, const struct ws_block *block,
                              const struct layer *inherited, const struct overlay *above)
 {
     struct layer layer = *inherited;
     for (const struct ws_assignment *item = block->assignments; item != NULL; item = item->next)
         layer_set(&layer, item);
-    if (block->entries == NULL)
-        return expand_leaf(expansion, block, &layer, above);
-    for (const struct ws_block *entry = block->entries; entry != NULL; entry = entry->next) {
-        enum ws_status status = expand(expansion, entry, &layer, above);
-        if (status != WS_OK)
-            return status;
-    }
-    return WS_OK;
+    return block->entries == NULL ? expand_leaf(expansion, block, &layer, above)
+                                  : expand_entries(expansion, block, &layer, above);
 }
 
 enum ws_status ws_block_expand(struct ws_config *config, const struct ws_block *block,

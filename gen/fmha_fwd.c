@@ -96,9 +96,10 @@ static void start_rows(struct ws_fwd *f, struct ws_value *first_key)
     struct ws_value *starts = ws_splat(b, start, f->atom->c_elements);
     struct ws_value *zeros = ws_splat(b, ws_f32(b, 0), f->atom->c_elements);
     for (int q = 0; q < f->rows; q++) {
-        f->row[q] = (struct ws_fwd_row){.negative_max = ws_fwd_modifies(f->spec) ? start : starts,
-                                        .threshold = ws_f32(b, -INFINITY),
-                                        .sum = ws_fwd_no_sum(f)};
+        f->row[q] = (struct ws_fwd_row){
+            .negative_max = ws_fwd_modifies(f->spec) ? ws_fwd_of_queries(f, start) : starts,
+            .threshold = ws_fwd_of_queries(f, ws_f32(b, -INFINITY)),
+            .sum = ws_fwd_no_sum(f)};
         for (int t = 0; t < f->head_tiles; t++)
             f->row[q].output[t] = zeros;
     }
@@ -109,12 +110,13 @@ static void start_rows(struct ws_fwd *f, struct ws_value *first_key)
     v = ws_advance(b, v, ws_fwd_value_step(f, ws_to_i64(b, first_key)));
     f->key_offset = ws_mul(b, ws_fwd_lane_key(f), f->k_stride);
     ws_fwd_start_values(f);
+    ws_fwd_start_operands(f);
     f->k_base = ws_view_base(b, ws_fwd_addressing(f), k);
     f->v_base = ws_view_base(b, ws_fwd_addressing(f), v);
     ws_fwd_start_modify(f, first_key);
 }
 
-/* O^T += V^T P^T for the head dims of a group. */
+/* O += P V for the head dims of a group. */
 static void accumulate(struct ws_fwd *f, struct ws_fwd_group group, const ws_fwd_values values,
                        struct ws_value *const p[WS_FWD_ROWS_MAX])
 {
@@ -122,7 +124,7 @@ static void accumulate(struct ws_fwd *f, struct ws_fwd_group group, const ws_fwd
         struct ws_value *v = ws_fwd_value_operand(f, values, group, t);
         for (int q = 0; q < f->rows; q++) {
             struct ws_value **o = &f->row[q].output[group.first + t];
-            *o = ws_multiply_atom(&f->b, f->atom, v, p[q], *o);
+            *o = ws_fwd_multiply(f, v, p[q], *o);
         }
         if ((group.first + t) % 2 == 1)
             ws_fwd_end_stretch(f);
@@ -142,7 +144,7 @@ static void accumulate_block(struct ws_fwd *f, const struct ws_fwd_block *block,
                 ws_fwd_load_values(f, block, k, group, values[group.first]);
         }
         for (int q = 0; q < f->rows; q++)
-            p[q] = is_packed ? ws_fwd_exchange(f, scores[q][k])
+            p[q] = is_packed ? ws_fwd_operand(f, q, scores[q][k])
                              : ws_fwd_probability(f, q, scores[q][k]);
         group = ws_fwd_group_at(f, 0);
         for (; group.tiles; group = ws_fwd_group_at(f, group.first + group.tiles)) {
@@ -167,7 +169,7 @@ static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
     /* Every row sees the keys of a full block, so every row has a maximum now, unless the bias
      * hides them all. */
     for (int q = 0; !block->last && !f->spec->bias && q < f->rows; q++)
-        f->row[q].threshold = f->move;
+        f->row[q].threshold = ws_fwd_of_queries(f, f->move);
     if (!ws_fwd_stages_values(f->spec)) {
         accumulate_block(f, block, scores, is_packed);
     } else {
@@ -176,18 +178,22 @@ static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
                 scores[q][k] = ws_fwd_pack(f, ws_fwd_scaled(f, scores[q][k]), &f->row[q].sum);
         ws_fwd_accumulate_staged(f, scores);
     }
+    ws_fwd_end_ahead(f);
     if (ws_fwd_stages(f->spec))
         ws_fwd_stage_turn(f);
+}
+
+struct ws_value *ws_fwd_key_step(struct ws_fwd *f)
+{
+    struct ws_value *stride = ws_fwd_stride(f, WS_FWD_ARG_k_token_stride, WS_FWD_ELEMENT_BYTES);
+    return ws_mul(&f->b, stride, ws_i64(&f->b, (uint64_t)(f->keys * WS_FWD_ATOM)));
 }
 
 /* To the next block of K, and of V. */
 static void advance_keys(struct ws_fwd *f)
 {
-    struct ws_builder *b = &f->b;
     struct ws_view k = {.addressing = ws_fwd_addressing(f), .base = f->k_base};
-    struct ws_value *keys = ws_i64(b, (uint64_t)(f->keys * WS_FWD_ATOM));
-    struct ws_value *stride = ws_fwd_stride(f, WS_FWD_ARG_k_token_stride, WS_FWD_ELEMENT_BYTES);
-    f->k_base = ws_view_advance(b, &k, ws_mul(b, stride, keys));
+    f->k_base = ws_view_advance(&f->b, &k, ws_fwd_key_step(f));
 }
 
 static void advance_values(struct ws_fwd *f)
@@ -233,6 +239,8 @@ static int carried_plainly(struct ws_fwd *f, bool is_unrolled, struct ws_value *
         carried[count++] = &f->bias_base;
     if (f->stage.phase && !is_unrolled)
         carried[count++] = &f->stage.phase;
+    if (ws_fwd_is_pipelined(f->spec))
+        count += ws_fwd_carried_ahead(f, carried + count);
     return count;
 }
 
@@ -257,7 +265,8 @@ static void loop_over_keys(struct ws_fwd *f, struct ws_value *begin, struct ws_v
         if (is_masked)
             block.last = ws_sub(b, ws_sub(b, f->seqlen_k, ws_i32(b, 1)), block.key);
         process_block(f, &block);
-        advance_keys(f);
+        if (!ws_fwd_is_pipelined(f->spec)) /* its K is there already */
+            advance_keys(f);
         advance_values(f);
         if (f->spec->bias)
             ws_fwd_advance_bias(f);
@@ -277,6 +286,8 @@ static void emit_body(struct ws_fwd *f)
         stage_first(f, &bounds);
         load_queries(f); /* not before: all waves wait for the keys */
     }
+    if (ws_fwd_is_pipelined(f->spec))
+        ws_fwd_start_ahead(f, &bounds);
     if (f->behind)
         loop_over_keys(f, bounds.begin, bounds.full, true);
     loop_over_keys(f, bounds.full, bounds.tail, false);

@@ -1,8 +1,10 @@
 /* The forward kernel's parts. One wave owns `rows` tiles of query rows and walks over the keys.
  *
- * Scores are computed transposed, S^T = K Q^T, and so is the result, O^T = V^T P^T: a lane holds
- * one query of each row tile (the column of every accumulator), so that row statistics are scalars
- * of the lane and its two halves hold different keys of the same query. */
+ * p_mode says how the products lie. With swap scores are computed transposed, S^T = K Q^T, and so
+ * is the result, O^T = V^T P^T: a lane holds one query of each row tile (the column of every
+ * accumulator), so that row statistics are scalars of the lane and its two halves hold different
+ * keys of the same query. Else S = Q K^T and O = P V: a lane holds one key of 8 queries of each row
+ * tile, and row statistics are vectors, one element for each accumulator element. */
 #ifndef WS_GEN_FMHA_FWD_H
 #define WS_GEN_FMHA_FWD_H
 
@@ -20,6 +22,9 @@ enum {
     WS_V_MODE_LDS_FRAG,
 };
 enum { WS_K_MODE_GLOBAL, WS_K_MODE_LDS };
+enum { WS_P_MODE_SWAP, WS_P_MODE_LDS, WS_P_MODE_BPERMUTE };
+enum { WS_FUSE_K_AUTO, WS_FUSE_K_0, WS_FUSE_K_1 };
+enum { WS_PIPELINING_NONE, WS_PIPELINING_QK_AHEAD };
 enum { WS_ADDR_GLOBAL, WS_ADDR_BUFFER };
 enum { WS_RESCALE_EAGER, WS_RESCALE_LAZY_MAX, WS_RESCALE_LAZY_SUM };
 enum { WS_Q_SCALE_EXACT, WS_Q_SCALE_PRE };
@@ -40,7 +45,7 @@ enum {
     WS_FWD_ATOM = 16, /* rows, keys and head dims of one atom */
     WS_FWD_HEAD_DIM_MAX = 256,
     WS_FWD_ROWS_MAX = 4,
-    WS_FWD_KEYS_MAX = 4,
+    WS_FWD_KEYS_MAX = 8,
     WS_FWD_CHUNKS_MAX = WS_FWD_HEAD_DIM_MAX / WS_FWD_ATOM,
     WS_FWD_GROUP_MAX = 8, /* head dim tiles whose V is in registers at a time */
     WS_FWD_ELEMENT_BYTES = 2,
@@ -55,10 +60,12 @@ struct ws_fwd_sum {
 /* What the loops carry of one row tile. The running maximum m is in units of q.k and finite; it is
  * stored negated and splatted, because the score products start from it. */
 struct ws_fwd_row {
-    struct ws_value *output[WS_FWD_CHUNKS_MAX]; /* O^T: head dim tiles x query */
-    struct ws_value *negative_max; /* 8 times -m; with a modified score -m, once, in log2 units */
+    struct ws_value *output[WS_FWD_CHUNKS_MAX]; /* of each head dim tile */
+    struct ws_value *negative_max; /* of each accumulator element, what score products start from;
+                                      with modified scores of each query, in log2 units */
+    /* Of each query that the lane holds (ws_fwd_queries): */
     struct ws_value *threshold; /* a score above m + this moves m; -inf: no key was visible yet */
-    struct ws_fwd_sum sum;      /* of P, over the keys of this half of the wave */
+    struct ws_fwd_sum sum;      /* of P, over the keys that the lane holds */
 };
 
 /* The keys of one iteration. */
@@ -78,6 +85,7 @@ struct ws_fwd {
     /* The same in all lanes. */
     struct ws_value *seqlen_q, *seqlen_k;
     struct ws_value *batch, *head_q, *head_k;
+    struct ws_value *wave;                /* of the workgroup; NULL: there is one only */
     struct ws_value *first_row;           /* of the wave */
     struct ws_value *read_row;            /* the same, or the last row if the wave has none */
     struct ws_value *packed_q, *packed_k; /* varlen: first token of the sequence; else NULL */
@@ -102,8 +110,12 @@ struct ws_fwd {
 
     /* Carried by the loops. */
     struct ws_fwd_row row[WS_FWD_ROWS_MAX];
-    struct ws_value *k_base, *v_base; /* of the current block */
-    struct ws_value *bias_base;       /* of the current block */
+    struct ws_value *k_base, *v_base;                         /* of the current block */
+    struct ws_value *bias_base;                               /* of the current block */
+    struct ws_value *ahead[WS_FWD_ROWS_MAX][WS_FWD_KEYS_MAX]; /* products of the current block */
+    struct ws_value *keys_end; /* pipelining: the keys that the wave walks over end here */
+
+    struct ws_value *slab_store, *slab_load; /* p_mode lds: LDS addresses of each lane */
     struct ws_fwd_stage stage;
 
     /* Of each lane, carried opaquely (ws_opaque). */
@@ -115,8 +127,8 @@ struct ws_fwd {
 };
 
 enum {
-    WS_FWD_CARRIED_MAX = WS_FWD_ROWS_MAX * (WS_FWD_CHUNKS_MAX + 5) + 8 + WS_FWD_ATOM +
-                         2 * WS_FWD_COPIES_MAX * WS_FWD_ROUNDS_MAX
+    WS_FWD_CARRIED_MAX = WS_FWD_ROWS_MAX * (WS_FWD_CHUNKS_MAX + 5 + 2 * WS_FWD_KEYS_MAX) + 8 +
+                         WS_FWD_ATOM + 2 * WS_FWD_COPIES_MAX * WS_FWD_ROUNDS_MAX
 };
 
 /* check and emit of struct ws_kernel_definition. */
@@ -171,6 +183,40 @@ int ws_fwd_element_key(const struct ws_fwd *f, int i);
 struct ws_value *ws_fwd_first_query(struct ws_fwd *f);
 int ws_fwd_element_query(const struct ws_fwd *f, int i);
 
+/* Where element i of the lane's part of an output tile lies: its query, as above, and the row of
+ * its group (ws_fwd_group), again a sum. The lane's part is below ws_fwd_lane_dims. */
+struct ws_value *ws_fwd_first_dim(struct ws_fwd *f);
+int ws_fwd_element_dim(const struct ws_fwd *f, int i);
+int ws_fwd_lane_dims(const struct ws_fwd *f);
+
+/* How many queries of a row tile the lane holds: one, or one for each accumulator element. And x
+ * for each of them. */
+int ws_fwd_queries(const struct ws_fwd *f);
+struct ws_value *ws_fwd_of_queries(struct ws_fwd *f, struct ws_value *x);
+
+/* The matrix product of what has a key or head dim in each lane, K or V, and what has a query, Q or
+ * P. */
+struct ws_value *ws_fwd_multiply(struct ws_fwd *f, struct ws_value *key_side,
+                                 struct ws_value *query_side, struct ws_value *c);
+
+/* The largest score of each query, over the keys that the lane holds. */
+struct ws_value *ws_fwd_largest(struct ws_fwd *f, struct ws_value *const *scores);
+
+/* Combines what the lanes hold of each query. */
+typedef struct ws_value *ws_fwd_combine(struct ws_builder *b, struct ws_value *x,
+                                        struct ws_value *y);
+struct ws_value *ws_fwd_across_lanes(struct ws_fwd *f, struct ws_value *x, ws_fwd_combine *combine);
+
+/* LDS that p_mode needs, in bytes; and what is to be done before the loops. */
+int ws_fwd_slab_bytes(const struct ws_spec *spec);
+void ws_fwd_start_operands(struct ws_fwd *f);
+
+/* P of a row tile as an operand, from packed pairs of accumulator elements (2j, 2j + 1); and its
+ * two steps, what other lanes have to say to it, and the rest. */
+struct ws_value *ws_fwd_operand(struct ws_fwd *f, int row, struct ws_value *packed);
+struct ws_value *ws_fwd_send(struct ws_fwd *f, int row, struct ws_value *packed);
+struct ws_value *ws_fwd_join(struct ws_fwd *f, struct ws_value *packed, struct ws_value *sent);
+
 /* Loads chunk c of a row of Q or K as an operand; past head_dim_qk it is zero. */
 struct ws_value *ws_fwd_load_chunk(struct ws_fwd *f, const struct ws_view *view,
                                    struct ws_value *lane_offset, struct ws_value *scalar_offset,
@@ -210,7 +256,26 @@ void ws_fwd_advance_bias(struct ws_fwd *f);
 /* The f32 of the wave's query head in an array of them. */
 struct ws_value *ws_fwd_of_query_head(struct ws_fwd *f, enum ws_fwd_arg array);
 
-/* S^T of a block, modified, and masked if the block says so. */
+/* The products Q K of a block, whose K starts at f->k_base: less m, unless they will be modified.
+ */
+void ws_fwd_products(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores);
+
+/* pipelining qk_ahead. Whether it is on; whether products ahead are relative to m, and move with
+ * it; pointers to them; the products of the first block, which also makes room for the tail; and
+ * this block's products, while those of the next take their place. */
+bool ws_fwd_is_pipelined(const struct ws_spec *spec);
+bool ws_fwd_is_relative_ahead(const struct ws_spec *spec);
+int ws_fwd_carried_ahead(struct ws_fwd *f, struct ws_value **carried[]);
+void ws_fwd_start_ahead(struct ws_fwd *f, const struct ws_fwd_bounds *bounds);
+void ws_fwd_take_ahead(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores);
+
+/* At the end of a block; sched groups: spreads the products ahead over the work of the block. */
+void ws_fwd_end_ahead(struct ws_fwd *f);
+
+/* Bytes from one block of K to the next, 64-bit. */
+struct ws_value *ws_fwd_key_step(struct ws_fwd *f);
+
+/* Scores of a block, modified, and masked if the block says so. */
 void ws_fwd_score(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores);
 
 /* Moves the maxima where the scores ask for it; on return scores are relative to them. */
@@ -223,18 +288,13 @@ void ws_fwd_settle(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_sc
 struct ws_fwd_sum ws_fwd_no_sum(struct ws_fwd *f);
 void ws_fwd_scale_sum(struct ws_fwd *f, struct ws_fwd_sum *sum, struct ws_value *factor);
 
-/* The lane's probabilities of one score tile, packed in pairs; adds them to a sum. And as operand
- * B, P^T, with those of the other half of the wave. */
+/* The lane's probabilities of one score tile, packed in pairs of elements (2j, 2j + 1); adds them
+ * to the sums of its queries. */
 struct ws_value *ws_fwd_scaled(struct ws_fwd *f, struct ws_value *scores);
 struct ws_value *ws_fwd_pack(struct ws_fwd *f, struct ws_value *log2_scores,
                              struct ws_fwd_sum *sum);
-struct ws_value *ws_fwd_exchange(struct ws_fwd *f, struct ws_value *packed);
 
-/* The two steps of an exchange. */
-struct ws_value *ws_fwd_other_half(struct ws_fwd *f, struct ws_value *packed);
-struct ws_value *ws_fwd_join(struct ws_fwd *f, struct ws_value *packed, struct ws_value *other);
-
-/* Both: P^T of one score tile as operand B; adds it to the row sum. */
+/* All of it: P of one score tile as an operand; adds it to the row sum. */
 struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *scores);
 
 /* Head dim tiles whose head dims are dealt to the lanes in runs: row r of tile t of the group

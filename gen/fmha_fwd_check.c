@@ -29,11 +29,16 @@ static int live_registers(const struct ws_spec *spec)
     int rows = lever[WS_LEVER_bm_tiles], keys = lever[WS_LEVER_block_n] / WS_FWD_ATOM;
     int chunks = lever[WS_LEVER_q_mode] == WS_Q_MODE_REG ? atoms(spec->head_dim_qk) : 0;
     int head_tiles = atoms(spec->head_dim_v);
+    int of_each_row = head_tiles + chunks + keys + 1;
+    if (lever[WS_LEVER_p_mode] != WS_P_MODE_SWAP)
+        of_each_row += 2; /* thresholds and sums are vectors */
+    if (ws_fwd_is_pipelined(spec))
+        of_each_row += keys;
     if (ws_fwd_stages_values(spec)) /* P takes the place of the scores */
-        return registers * (rows * (head_tiles + chunks + keys + 1) + lever[WS_LEVER_lds_batch]) +
+        return registers * (rows * of_each_row + lever[WS_LEVER_lds_batch]) +
                staging_registers(spec);
     int value_tiles = head_tiles < WS_FWD_GROUP_MAX ? head_tiles : WS_FWD_GROUP_MAX;
-    int of_each_row = head_tiles + chunks + keys + 2;
+    of_each_row++;
     int offsets = lever[WS_LEVER_addr] == WS_ADDR_GLOBAL ? lever[WS_LEVER_block_n] : 0;
     if (head_tiles > value_tiles)
         offsets *= 2; /* of the next head dims too */
@@ -58,13 +63,17 @@ static enum ws_status check_unused(const struct ws_spec *spec, struct ws_error *
                        "lds_layout %s without rows in LDS: only k_mode lds, q_mode lds, v_mode lds "
                        "and lds_t have rows there; set one of them, or lds_layout: plain",
                        lever[WS_LEVER_lds_layout] == WS_LDS_LAYOUT_PADDED ? "padded" : "swizzled");
-    if ((lever[WS_LEVER_sched] == WS_SCHED_GROUPS || lever[WS_LEVER_sched] == WS_SCHED_SETPRIO) &&
-        !is_staged)
+    if (lever[WS_LEVER_sched] == WS_SCHED_SETPRIO && !is_staged)
         return ws_fail(
             error, WS_ERROR_SPEC,
-            "sched %s with neither K nor V in LDS: it is about products of operands from "
-            "LDS; set k_mode: lds or v_mode: lds_frag, or sched: barriers",
-            lever[WS_LEVER_sched] == WS_SCHED_GROUPS ? "groups" : "setprio");
+            "sched setprio with neither K nor V in LDS: it is about products of operands "
+            "from LDS; set k_mode: lds or v_mode: lds_frag, or sched: barriers");
+    if (lever[WS_LEVER_sched] == WS_SCHED_GROUPS && !is_staged && !ws_fwd_is_pipelined(spec))
+        return ws_fail(
+            error, WS_ERROR_SPEC,
+            "sched groups with neither K nor V in LDS nor pipelining: there is nothing to "
+            "interleave products with; set k_mode: lds, v_mode: lds_frag or pipelining: "
+            "qk_ahead, or sched: barriers");
     return WS_OK;
 }
 
@@ -97,6 +106,22 @@ static enum ws_status check_lds(const struct ws_spec *spec, const struct ws_targ
     return check_unused(spec, error);
 }
 
+/* Who asks for an occupancy has a budget of registers of his own, and spills where it is passed. */
+static enum ws_status check_registers(const struct ws_spec *spec, const struct ws_target *target,
+                                      struct ws_error *error)
+{
+    const int addresses = 8; /* and row statistics */
+    const int registers = live_registers(spec) + addresses;
+    if (spec->lever[WS_LEVER_waves_per_eu] > 0 || registers <= target->vgpr_max)
+        return WS_OK;
+    return ws_fail(error, WS_ERROR_SPEC,
+                   "bm_tiles %d and block_n %d at head dims %d and %d need about %d registers, and "
+                   "%s has %d; lower bm_tiles or block_n, set addr: buffer or q_mode: global, or "
+                   "allow spills by waves_per_eu: 1",
+                   spec->lever[WS_LEVER_bm_tiles], spec->lever[WS_LEVER_block_n], spec->head_dim_qk,
+                   spec->head_dim_v, registers, target->name, target->vgpr_max);
+}
+
 static enum ws_status check_features(const struct ws_spec *spec, struct ws_error *error)
 {
     if (spec->softcap && spec->lever[WS_LEVER_q_scale] == WS_Q_SCALE_PRE)
@@ -121,6 +146,35 @@ static enum ws_status check_features(const struct ws_spec *spec, struct ws_error
     return WS_OK;
 }
 
+/* What lies in LDS or is computed again cannot be a block ahead. */
+static enum ws_status check_order(const struct ws_spec *spec, struct ws_error *error)
+{
+    const int *lever = spec->lever;
+    const bool is_staged = ws_fwd_stages_keys(spec);
+    const bool is_sum = lever[WS_LEVER_rescale] == WS_RESCALE_LAZY_SUM;
+    if (ws_fwd_is_pipelined(spec) && is_staged)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "pipelining qk_ahead with k_mode lds: the K of the next block is not in LDS "
+                       "yet; set k_mode: global or pipelining: none");
+    if (ws_fwd_is_pipelined(spec) && is_sum)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "pipelining qk_ahead with rescale lazy_sum: scores are computed again where "
+                       "the maximum moves, but their K is gone; set rescale: lazy_max or eager, or "
+                       "pipelining: none");
+    if (is_sum && lever[WS_LEVER_p_mode] != WS_P_MODE_SWAP)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "rescale lazy_sum with p_mode %s: a lane sums one key of 8 queries each, "
+                       "which shows no more than their maximum; set p_mode: swap or rescale: "
+                       "lazy_max",
+                       lever[WS_LEVER_p_mode] == WS_P_MODE_LDS ? "lds" : "bpermute");
+    if (is_staged && lever[WS_LEVER_fuse_k] != WS_FUSE_K_AUTO)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "fuse_k %d with k_mode lds: K is read from LDS in batches; set fuse_k: auto "
+                       "and choose lds_batch, or set k_mode: global",
+                       lever[WS_LEVER_fuse_k] == WS_FUSE_K_1);
+    return WS_OK;
+}
+
 enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *error)
 {
     const struct ws_target *target = ws_target_find(spec->arch);
@@ -129,6 +183,8 @@ enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *er
     enum ws_status status = check_features(spec, error);
     if (status == WS_OK)
         status = check_lds(spec, target, error);
+    if (status == WS_OK)
+        status = check_order(spec, error);
     if (status != WS_OK)
         return status;
     if (spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_GLOBAL &&
@@ -137,15 +193,5 @@ enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *er
             error, WS_ERROR_SPEC,
             "q_mode global with q_scale pre: Q would be scaled again in every iteration; "
             "set q_mode: reg or q_scale: exact");
-    const int addresses = 8; /* and row statistics */
-    int registers = live_registers(spec) + addresses;
-    if (registers > target->vgpr_max)
-        return ws_fail(error, WS_ERROR_SPEC,
-                       "bm_tiles %d and block_n %d at head dims %d and %d need about %d registers, "
-                       "and %s has %d; lower bm_tiles or block_n, or set addr: buffer or q_mode: "
-                       "global",
-                       spec->lever[WS_LEVER_bm_tiles], spec->lever[WS_LEVER_block_n],
-                       spec->head_dim_qk, spec->head_dim_v, registers, target->name,
-                       target->vgpr_max);
-    return WS_OK;
+    return check_registers(spec, target, error);
 }

@@ -63,7 +63,8 @@ struct ws_fwd_bounds ws_fwd_find_bounds(struct ws_fwd *f)
     struct ws_value *past_row = ws_smin(b, ws_add(b, f->shared_row, ws_i32(b, rows)), f->seqlen_q);
     struct ws_fwd_bounds bounds = {.begin = ws_i32(b, 0), .end = f->seqlen_k};
     bounds.full = bounds.begin;
-    if (ws_fwd_stages(f->spec)) /* what is not masked may stage the next block without asking */
+    /* What is not masked may read the next block without asking. */
+    if (ws_fwd_stages(f->spec) || ws_fwd_is_pipelined(f->spec))
         visible = ws_sub(b, visible, ws_i32(b, block));
     if (f->diagonal) {
         struct ws_value *first = ws_add(b, f->shared_row, f->diagonal);

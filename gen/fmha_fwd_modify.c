@@ -175,10 +175,10 @@ void ws_fwd_modify(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
     const struct ws_spec *spec = f->spec;
     const bool is_capped = spec->softcap && !ws_is_mutant(f->mutant, softcap_skipped);
     struct ws_value *distance = spec->alibi ? first_distance(f, block, row) : NULL;
-    struct ws_value *negative_max = f->row[row].negative_max;
     for (int k = 0; k < f->keys; k++) {
         for (int i = 0; i < f->atom->c_elements; i++) {
             struct ws_value *x = ws_element(b, scores[k], i);
+            struct ws_value *negative_max = ws_element(b, f->row[row].negative_max, i);
             if (is_capped)
                 x = cap(f, x, negative_max);
             else if (f->scores_to_log2)

@@ -228,8 +228,8 @@ void ws_fwd_score_staged(struct ws_fwd *f, ws_fwd_scores scores)
                     query[q] = f->query[q][p->chunk];
                 else if (p->chunk != chunk)
                     query[q] = ws_fwd_load_query(f, q, p->chunk);
-                scores[q][p->tile] = ws_multiply_atom(&f->b, f->atom, batches.operand[i], query[q],
-                                                      scores[q][p->tile]);
+                scores[q][p->tile] =
+                    ws_fwd_multiply(f, batches.operand[i], query[q], scores[q][p->tile]);
             }
             chunk = p->chunk;
         }
@@ -244,7 +244,7 @@ static void exchange_block(struct ws_fwd *f, ws_fwd_scores packed, ws_fwd_scores
     ws_fwd_scores other;
     for (int q = 0; q < f->rows; q++)
         for (int k = 0; k < f->keys; k++)
-            other[q][k] = ws_fwd_other_half(f, packed[q][k]);
+            other[q][k] = ws_fwd_send(f, q, packed[q][k]);
     ws_fwd_end_stretch(f);
     for (int q = 0; q < f->rows; q++)
         for (int k = 0; k < f->keys; k++)
@@ -271,7 +271,7 @@ void ws_fwd_accumulate_staged(struct ws_fwd *f, ws_fwd_scores packed)
             const struct product *at = &batches.product[i];
             for (int q = 0; q < f->rows; q++) {
                 struct ws_value **o = &f->row[q].output[at->group.first + at->t];
-                *o = ws_multiply_atom(&f->b, f->atom, batches.operand[i], p[q][at->tile], *o);
+                *o = ws_fwd_multiply(f, batches.operand[i], p[q][at->tile], *o);
             }
         }
         ws_fwd_end_stretch(f);

@@ -102,8 +102,8 @@ void ws_fwd_place(struct ws_fwd *f)
         f->shared_row = ws_mul(b, tile, ws_i32(b, (uint32_t)f->shared_rows));
     }
     if (waves > 1) {
-        struct ws_value *wave = ws_first_lane(b, ws_shift_right(b, item, 5));
-        tile = ws_add(b, ws_mul(b, tile, ws_i32(b, (uint32_t)waves)), wave);
+        f->wave = ws_first_lane(b, ws_shift_right(b, item, 5));
+        tile = ws_add(b, ws_mul(b, tile, ws_i32(b, (uint32_t)waves)), f->wave);
         lane = ws_and(b, item, ws_i32(b, 31));
     }
     f->first_row = ws_mul(b, tile, ws_i32(b, (uint32_t)(f->rows * WS_FWD_ATOM)));
@@ -156,56 +156,6 @@ struct ws_value *ws_fwd_half(struct ws_fwd *f)
 struct ws_value *ws_fwd_lane_row(struct ws_fwd *f, int row)
 {
     return ws_add(&f->b, ws_fwd_column(f), ws_i32(&f->b, (uint32_t)(row * WS_FWD_ATOM)));
-}
-
-/* The slot of P^T that a row of S^T becomes: each half of the wave holds a run of slots. */
-static int slot_of_row(const struct ws_atom *atom, int row)
-{
-    for (int slot = 0; slot < WS_FWD_ATOM; slot++) {
-        int lane = slot / atom->c_elements * WS_FWD_ATOM;
-        if (atom->c(lane, slot % atom->c_elements).row == row)
-            return slot;
-    }
-    return row;
-}
-
-/* Every bit of the row is a bit of the slot. */
-struct ws_value *ws_fwd_lane_key(struct ws_fwd *f)
-{
-    struct ws_builder *b = &f->b;
-    struct ws_value *column = ws_fwd_column(f), *key = ws_i32(b, 0);
-    for (int bit = 0; 1 << bit < WS_FWD_ATOM; bit++) {
-        int place = 0;
-        while (1 << place < slot_of_row(f->atom, 1 << bit))
-            place++;
-        struct ws_value *x = ws_and(b, column, ws_i32(b, 1U << bit));
-        x = place < bit ? ws_shift_right(b, x, bit - place) : ws_shift_left(b, x, place - bit);
-        key = ws_or(b, key, x);
-    }
-    return key;
-}
-
-struct ws_value *ws_fwd_first_key(struct ws_fwd *f)
-{
-    return ws_mul(&f->b, ws_fwd_half(f), ws_i32(&f->b, (uint32_t)f->atom->c_elements));
-}
-
-int ws_fwd_element_key(const struct ws_fwd *f, int i)
-{
-    (void)f;
-    return i;
-}
-
-struct ws_value *ws_fwd_first_query(struct ws_fwd *f)
-{
-    return ws_fwd_column(f);
-}
-
-int ws_fwd_element_query(const struct ws_fwd *f, int i)
-{
-    (void)f;
-    (void)i;
-    return 0;
 }
 
 struct ws_value *ws_fwd_load_chunk(struct ws_fwd *f, const struct ws_view *view,

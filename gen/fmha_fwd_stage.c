@@ -75,6 +75,7 @@ int ws_fwd_lds_bytes(const struct ws_spec *spec)
     if (spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_FRAG)
         bytes += block * value_dim * WS_FWD_ELEMENT_BYTES;
     bytes *= spec->lever[WS_LEVER_stages];
+    bytes += ws_fwd_slab_bytes(spec);
     if (spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_LDS)
         bytes += ws_fwd_workgroup_rows(spec) * ws_fwd_lds_row_bytes(spec, key_dim);
     return bytes;

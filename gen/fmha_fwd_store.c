@@ -23,7 +23,7 @@ static void store_run(struct ws_fwd *f, int row, struct ws_fwd_group group, int 
                       struct ws_value *factor)
 {
     struct ws_builder *b = &f->b;
-    const int start = group.first * WS_FWD_ATOM + f->atom->c(0, i).row * group.tiles;
+    const int start = group.first * WS_FWD_ATOM + ws_fwd_element_dim(f, i) * group.tiles;
     const int constant = start * WS_FWD_ELEMENT_BYTES;
     struct ws_value *packed = ws_undefined_i32s(b, group.tiles > 1 ? group.tiles / 2 : 1);
     for (int t = 0; t < group.tiles; t += 2) {
@@ -38,29 +38,26 @@ static void store_run(struct ws_fwd *f, int row, struct ws_fwd_group group, int 
         ws_store_half(b, view, lane_offset, constant, packed, false);
 }
 
-/* Stores the head dims of a group that are no padding. */
-static void store_group(struct ws_fwd *f, int row, struct ws_fwd_group group, struct ws_view *view,
-                        struct ws_value *row_offset, struct ws_value *factor)
+/* Stores element i of a group's tiles, where its head dims are no padding. */
+static void store_group(struct ws_fwd *f, int row, struct ws_fwd_group group, int i,
+                        struct ws_view *view, struct ws_value *row_offset, struct ws_value *factor)
 {
     struct ws_builder *b = &f->b;
-    const struct ws_atom *atom = f->atom;
     const int run_bytes = group.tiles * WS_FWD_ELEMENT_BYTES;
-    const int half_step = atom->c(WS_FWD_ATOM, 0).row - atom->c(0, 0).row;
     const int rows = ws_is_mutant(f->mutant, padding) ? WS_FWD_ATOM : ws_fwd_group_rows(f, group);
-    struct ws_value *half = ws_fwd_half(f);
-    struct ws_value *half_offset = ws_mul(b, half, ws_i32(b, (uint32_t)(half_step * run_bytes)));
-    struct ws_value *offset = ws_add(b, row_offset, half_offset);
+    const int left = rows - ws_fwd_element_dim(f, i);
+    struct ws_value *dim = ws_fwd_first_dim(f);
+    struct ws_value *offset = ws_mul(b, dim, ws_i32(b, (uint32_t)run_bytes));
+    struct ws_branch branch;
+    if (left <= 0)
+        return;
+    if (left < ws_fwd_lane_dims(f))
+        ws_branch_begin(b, &branch, ws_compare(b, WS_BELOW, dim, ws_i32(b, (uint32_t)left)), false,
+                        NULL, 0);
     view->alignment = ws_fwd_run_alignment(f, run_bytes);
-    for (int i = 0; i < atom->c_elements && atom->c(0, i).row < rows; i++) {
-        const bool is_half = atom->c(WS_FWD_ATOM, i).row >= rows;
-        struct ws_branch branch;
-        if (is_half)
-            ws_branch_begin(b, &branch, ws_compare(b, WS_EQUAL, half, ws_i32(b, 0)), false, NULL,
-                            0);
-        store_run(f, row, group, i, view, offset, factor);
-        if (is_half)
-            ws_branch_end(b, &branch);
-    }
+    store_run(f, row, group, i, view, ws_add(b, row_offset, offset), factor);
+    if (left < ws_fwd_lane_dims(f))
+        ws_branch_end(b, &branch);
 }
 
 /* P is truncated to f16, and the row sum with it. That cancels in O; LSE is freed of the mean: a
@@ -82,14 +79,15 @@ struct ending {
     struct ws_fwd_sum sum;
 };
 
-static struct ending end_row(struct ws_fwd *f, int row)
+static struct ending end_query(struct ws_fwd *f, int row, int i)
 {
     struct ws_builder *b = &f->b;
-    struct ending end = {.sum = f->row[row].sum};
-    end.sum.used = ws_fadd(b, end.sum.used, ws_exchange_halves(b, end.sum.used));
-    if (end.sum.exact)
-        end.sum.exact = ws_fadd(b, end.sum.exact, ws_exchange_halves(b, end.sum.exact));
-    end.max = ws_fneg(b, ws_element(b, f->row[row].negative_max, 0));
+    const struct ws_fwd_sum *sum = &f->row[row].sum;
+    struct ending end = {.sum.exact = NULL};
+    end.sum.used = ws_fwd_across_lanes(f, ws_element(b, sum->used, i), ws_fadd);
+    if (sum->exact)
+        end.sum.exact = ws_fwd_across_lanes(f, ws_element(b, sum->exact, i), ws_fadd);
+    end.max = ws_fneg(b, ws_element(b, f->row[row].negative_max, i));
     end.max = ws_fmul(b, end.max, f->to_natural);
     if (f->spec->lever[WS_LEVER_rescale] == WS_RESCALE_LAZY_SUM) /* without a key it is infinite */
         end.max = ws_select(b, ws_fgreater(b, end.sum.used, ws_f32(b, 0)), end.max, ws_f32(b, 0));
@@ -131,35 +129,51 @@ static void store_lse(struct ws_fwd *f, const struct ws_view *view, struct ws_va
     ws_store(b, view, lane_offset, 0, ws_fadd(b, end->max, log_sum));
 }
 
+/* The views of O and LSE from the wave's first row on, and their rows in bytes. */
+struct target {
+    struct ws_view output, lse;
+    struct ws_value *output_stride, *lse_stride;
+};
+
+/* Query i of the lane in a row tile. Lanes that hold the same one store the same LSE. */
+static void store_query(struct ws_fwd *f, struct target *target, int row, int i)
+{
+    struct ws_builder *b = &f->b;
+    const int first = row * WS_FWD_ATOM + ws_fwd_element_query(f, i);
+    const bool is_only = ws_fwd_queries(f) == 1;
+    struct ws_value *query = ws_add(b, ws_fwd_first_query(f), ws_i32(b, (uint32_t)first));
+    struct ending end = end_query(f, row, i);
+    if (f->spec->sink)
+        add_sink(f, &end);
+    struct ws_value *exists =
+        ws_compare(b, WS_SIGNED_LESS, ws_add(b, f->first_row, query), f->seqlen_q);
+    struct ws_branch branch;
+    ws_branch_begin(b, &branch, exists, false, NULL, 0);
+    struct ws_value *offset = ws_mul(b, query, target->output_stride);
+    struct ws_fwd_group group = ws_fwd_group_at(f, 0);
+    for (; group.tiles; group = ws_fwd_group_at(f, group.first + group.tiles)) {
+        for (int e = is_only ? 0 : i; e < (is_only ? f->atom->c_elements : i + 1); e++)
+            store_group(f, row, group, e, &target->output, offset, end.factor);
+    }
+    if (f->spec->lse)
+        store_lse(f, &target->lse, ws_mul(b, query, target->lse_stride), &end);
+    ws_branch_end(b, &branch);
+}
+
 void ws_fwd_store(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
     const int f32_bytes = 4;
-    struct ws_view output = {0};
-    struct ws_view lse = {.alignment = f32_bytes};
-    output.base = ws_fwd_address(f, WS_FWD_ARG_o, WS_FWD_ARG_o_batch_stride, f->head_q,
-                                 f->first_row, WS_FWD_ELEMENT_BYTES);
-    lse.base = ws_fwd_address(f, WS_FWD_ARG_lse, WS_FWD_ARG_lse_batch_stride, f->head_q,
-                              f->first_row, f32_bytes);
-    struct ws_value *o_stride =
+    struct target target = {.lse.alignment = f32_bytes};
+    target.output.base = ws_fwd_address(f, WS_FWD_ARG_o, WS_FWD_ARG_o_batch_stride, f->head_q,
+                                        f->first_row, WS_FWD_ELEMENT_BYTES);
+    target.lse.base = ws_fwd_address(f, WS_FWD_ARG_lse, WS_FWD_ARG_lse_batch_stride, f->head_q,
+                                     f->first_row, f32_bytes);
+    target.output_stride =
         ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_o_token_stride, WS_FWD_ELEMENT_BYTES));
-    struct ws_value *lse_stride =
-        ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_lse_token_stride, f32_bytes));
+    target.lse_stride = ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_lse_token_stride, f32_bytes));
     for (int q = 0; q < f->rows; q++) {
-        struct ws_value *row = ws_fwd_lane_row(f, q);
-        struct ending end = end_row(f, q);
-        if (f->spec->sink)
-            add_sink(f, &end);
-        struct ws_value *exists =
-            ws_compare(b, WS_SIGNED_LESS, ws_add(b, f->first_row, row), f->seqlen_q);
-        struct ws_branch branch;
-        ws_branch_begin(b, &branch, exists, false, NULL, 0);
-        struct ws_value *offset = ws_mul(b, row, o_stride);
-        struct ws_fwd_group group = ws_fwd_group_at(f, 0);
-        for (; group.tiles; group = ws_fwd_group_at(f, group.first + group.tiles))
-            store_group(f, q, group, &output, offset, end.factor);
-        if (f->spec->lse)
-            store_lse(f, &lse, ws_mul(b, row, lse_stride), &end);
-        ws_branch_end(b, &branch);
+        for (int i = 0; i < ws_fwd_queries(f); i++)
+            store_query(f, &target, q, i);
     }
 }

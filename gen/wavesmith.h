@@ -76,6 +76,9 @@ struct ws_config_point {
     int line,
         column; /* of its block; of an invalid point, of the first key that the reason names */
     char reason[WS_ERROR_MESSAGE_SIZE];
+    size_t choice;  /* `pick: first`: alternatives share a number above 0 */
+    bool is_picked; /* it was one of several; `why`: what was wrong with those before it */
+    char why[WS_ERROR_MESSAGE_SIZE];
 };
 
 /* Zero it before the first use. */
@@ -96,6 +99,8 @@ enum { WS_SPILLS_ANY = 1000000 }; /* the largest max_spills */
  *   a list by nature, so a list of lists sweeps it.
  * - `entries` is a union of blocks. Each inherits what stands around it; a key that it sets itself
  *   replaces the inherited one, list and all, and counts where it was set last.
+ * - `pick: first` beside `entries` makes them alternatives: the first that is valid is the only one
+ *   left, see ws_config_pick.
  * - `base` names the preset that everything in the file stands on: what the file says, anywhere,
  *   replaces what the preset says. From a preset with several points, or a list of presets, there
  *   are as many.
@@ -118,6 +123,11 @@ WS_API enum ws_status ws_config_load(struct ws_config *config, const char *path,
 WS_API enum ws_status ws_config_parse(struct ws_config *config, const char *text, size_t size,
                                       const char *file_name, const char *const *overrides,
                                       struct ws_error *error);
+
+/* Drops all but the first valid of each set of alternatives, or all but the first one if none is.
+ * Alternatives whose head dims are open stay, until the caller has set them and filled `reason`.
+ * Loading a config has done it. */
+WS_API void ws_config_pick(struct ws_config *config);
 
 /* Fails with a point's reason as a config error: position, source line, caret. WS_OK for a valid
  * point. */

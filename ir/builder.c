@@ -148,14 +148,32 @@ struct ws_value *ws_multiply_atom(struct ws_builder *b, const struct ws_atom *at
     return ws_intrinsic(b, atom->intrinsic, overloads, 2, operands, 3);
 }
 
+/* An empty asm statement: a vector register, left as it is; `count` operands, of which it is the
+ * first. */
+static struct ws_value *empty_asm(struct ws_builder *b, const char *constraints,
+                                  struct ws_value *const *operands, unsigned count)
+{
+    enum { EMPTY_ASM_OPERANDS_MAX = 2 };
+    LLVMTypeRef types[EMPTY_ASM_OPERANDS_MAX];
+    LLVMValueRef values[EMPTY_ASM_OPERANDS_MAX];
+    for (unsigned i = 0; i < count; i++) {
+        values[i] = ws_llvm(operands[i]);
+        types[i] = LLVMTypeOf(values[i]);
+    }
+    LLVMTypeRef function = LLVMFunctionType(types[0], types, count, false);
+    LLVMValueRef nothing = LLVMGetInlineAsm(function, "", 0, constraints, strlen(constraints),
+                                            false, false, LLVMInlineAsmDialectATT, false);
+    return ws_wrap(LLVMBuildCall2(b->llvm, function, nothing, values, count, ""));
+}
+
 struct ws_value *ws_opaque(struct ws_builder *b, struct ws_value *x)
 {
-    static const char constraints[] = "=v,0"; /* a vector register, left as it is */
-    LLVMValueRef value = ws_llvm(x);
-    LLVMTypeRef type = LLVMTypeOf(value), function = LLVMFunctionType(type, &type, 1, false);
-    LLVMValueRef nothing = LLVMGetInlineAsm(function, "", 0, constraints, sizeof constraints - 1,
-                                            false, false, LLVMInlineAsmDialectATT, false);
-    return ws_wrap(LLVMBuildCall2(b->llvm, function, nothing, &value, 1, ""));
+    return empty_asm(b, "=v,0", &x, 1);
+}
+
+struct ws_value *ws_after(struct ws_builder *b, struct ws_value *x, struct ws_value *y)
+{
+    return empty_asm(b, "=v,0,v", (struct ws_value *[]){x, y}, 2);
 }
 
 void ws_opaque_together(struct ws_builder *b, struct ws_value **const *values, int count)

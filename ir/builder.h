@@ -137,6 +137,10 @@ struct ws_value *ws_multiply_atom(struct ws_builder *b, const struct ws_atom *at
  * address constants then fold into the instructions instead of living in registers. */
 struct ws_value *ws_opaque(struct ws_builder *b, struct ws_value *x);
 
+/* The same, but not before `y` (of each lane, 32 bits) is known: what is loaded from an address x
+ * is not loaded earlier. */
+struct ws_value *ws_after(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+
 /* The same of at least 2 and at most WS_OPAQUE_MAX values of any type, all at one place: all of
  * them must be there. */
 enum { WS_OPAQUE_MAX = 64 };
@@ -150,7 +154,7 @@ struct ws_value *ws_intrinsic(struct ws_builder *b, const char *name,
 /* A loop that carries values. `carried` points to the variables; inside the loop they hold the
  * values of the current turn, after it the last ones. The body runs for index = begin,
  * begin + step, ... while index < end (signed), perhaps never. */
-enum { WS_CARRIED_MAX = 256 };
+enum { WS_CARRIED_MAX = 320 };
 struct ws_loop {
     struct LLVMOpaqueValue *begin, *end, *index;
     struct LLVMOpaqueBasicBlock *before, *body, *after;

@@ -62,6 +62,14 @@ void ws_lds_store(struct ws_builder *b, struct ws_value *address, int constant,
     LLVMSetAlignment(store, (unsigned)alignment);
 }
 
+void ws_lds_store_half(struct ws_builder *b, struct ws_value *address, int constant,
+                       struct ws_value *pair, bool high)
+{
+    struct ws_value *bits = high ? ws_shift_right(b, pair, 16) : pair;
+    LLVMValueRef half = LLVMBuildTrunc(b->llvm, ws_llvm(bits), b->i16, "");
+    ws_lds_store(b, address, constant, ws_wrap(half), 2);
+}
+
 /* A fence that orders LDS alone: one that names no address space also invalidates caches. */
 static void fence(struct ws_builder *b, LLVMAtomicOrdering ordering, const char *scope)
 {

@@ -24,6 +24,8 @@ struct ws_value *ws_lds_load_half(struct ws_builder *b, struct ws_value *address
 /* Stores a packed vector; or the low or high half of an i32. */
 void ws_lds_store(struct ws_builder *b, struct ws_value *address, int constant,
                   struct ws_value *value, int alignment);
+void ws_lds_store_half(struct ws_builder *b, struct ws_value *address, int constant,
+                       struct ws_value *pair, bool high);
 
 /* All waves of the workgroup meet here, and what any stored to LDS before, all see after. Every
  * wave must come. Memory other than LDS is not ordered. */
@@ -37,6 +39,7 @@ void ws_wave_fence(struct ws_builder *b);
 
 /* Kinds of instructions for ws_schedule_group. */
 enum ws_schedule_kind {
+    WS_SCHEDULE_VALU = 0x002,
     WS_SCHEDULE_MATRIX = 0x008,
     WS_SCHEDULE_GLOBAL_LOAD = 0x020,
     WS_SCHEDULE_LDS_LOAD = 0x100,

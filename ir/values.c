@@ -115,11 +115,13 @@ static struct ws_value *without_nan(struct ws_value *call)
 
 struct ws_value *ws_fmax(struct ws_builder *b, struct ws_value *x, struct ws_value *y)
 {
+    match(b, &x, &y);
     return without_nan(same_type(b, "llvm.maxnum", (struct ws_value *[]){x, y}, 2));
 }
 
 struct ws_value *ws_fmin(struct ws_builder *b, struct ws_value *x, struct ws_value *y)
 {
+    match(b, &x, &y);
     return without_nan(same_type(b, "llvm.minnum", (struct ws_value *[]){x, y}, 2));
 }
 

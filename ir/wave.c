@@ -35,23 +35,58 @@ struct ws_value *ws_exchange_halves(struct ws_builder *b, struct ws_value *x)
     return ws_intrinsic(b, "llvm.amdgcn.permlanex16", &type, 1, operands, 6);
 }
 
+struct ws_value *ws_exchange_lanes(struct ws_builder *b, struct ws_value *x, int mask)
+{
+    enum { DPP_ROW_XMASK = 0x160, DPP_ALL = 0xF };
+    LLVMTypeRef type = LLVMTypeOf(ws_llvm(x));
+    struct ws_value *operands[] = {
+        ws_wrap(LLVMGetPoison(type)),
+        x,
+        ws_i32(b, (uint32_t)(DPP_ROW_XMASK + mask)),
+        ws_i32(b, DPP_ALL), /* rows */
+        ws_i32(b, DPP_ALL), /* banks */
+        ws_wrap(LLVMConstInt(b->i1, 1, false)),
+    };
+    return ws_intrinsic(b, "llvm.amdgcn.update.dpp", &type, 1, operands, 6);
+}
+
+struct ws_value *ws_lane_value(struct ws_builder *b, struct ws_value *x, struct ws_value *lane)
+{
+    struct ws_value *operands[] = {ws_shift_left(b, lane, 2), x};
+    return ws_intrinsic(b, "llvm.amdgcn.ds.bpermute", NULL, 0, operands, 2);
+}
+
 struct ws_value *ws_any(struct ws_builder *b, struct ws_value *condition)
 {
     struct ws_value *mask = ws_intrinsic(b, "llvm.amdgcn.ballot", &b->i32, 1, &condition, 1);
     return ws_wrap(LLVMBuildICmp(b->llvm, LLVMIntNE, ws_llvm(mask), ws_llvm(ws_i32(b, 0)), ""));
 }
 
+static int elements(struct ws_value *x)
+{
+    LLVMTypeRef type = LLVMTypeOf(ws_llvm(x));
+    bool is_vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+    return is_vector ? (int)LLVMGetVectorSize(type) : 1;
+}
+
 struct ws_value *ws_max_elements(struct ws_builder *b, struct ws_value *const *vectors, int count)
 {
     struct ws_value *largest = NULL;
     for (int v = 0; v < count; v++) {
-        int size = (int)LLVMGetVectorSize(LLVMTypeOf(ws_llvm(vectors[v])));
-        for (int i = 0; i < size; i++) {
+        for (int i = 0; i < elements(vectors[v]); i++) {
             struct ws_value *x = ws_element(b, vectors[v], i);
             largest = largest ? ws_fmax(b, largest, x) : x;
         }
     }
     return largest;
+}
+
+struct ws_value *ws_min_elements(struct ws_builder *b, struct ws_value *vector)
+{
+    struct ws_value *smallest = ws_element(b, vector, 0);
+    for (int i = 1; i < elements(vector); i++)
+        smallest = ws_fmin(b, smallest, ws_element(b, vector, i));
+    return smallest;
 }
 
 static struct ws_value *special(struct ws_builder *b, const char *name, struct ws_value *x)
@@ -89,10 +124,20 @@ struct ws_value *ws_dot2(struct ws_builder *b, enum ws_element element, struct w
     return ws_intrinsic(b, name, NULL, 0, operands, 4);
 }
 
+static uint32_t one_bits(enum ws_element element)
+{
+    return element == WS_ELEMENT_F16 ? 0x3C00 : 0x3F80;
+}
+
 struct ws_value *ws_pair_of_ones(struct ws_builder *b, enum ws_element element)
 {
-    const uint32_t one = element == WS_ELEMENT_F16 ? 0x3C00 : 0x3F80;
+    const uint32_t one = one_bits(element);
     return ws_i32(b, one << 16 | one);
+}
+
+struct ws_value *ws_one_of_pair(struct ws_builder *b, enum ws_element element, bool high)
+{
+    return ws_i32(b, high ? one_bits(element) << 16 : one_bits(element));
 }
 
 static struct ws_value *permute(struct ws_builder *b, struct ws_value *high, struct ws_value *low,
@@ -132,8 +177,19 @@ struct ws_value *ws_pack_pair(struct ws_builder *b, enum ws_element element, boo
     return ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(pair), b->i32, ""));
 }
 
+static void schedule_barrier(struct ws_builder *b, uint32_t what_crosses)
+{
+    struct ws_value *mask = ws_i32(b, what_crosses);
+    ws_intrinsic(b, "llvm.amdgcn.sched.barrier", NULL, 0, &mask, 1);
+}
+
 void ws_schedule_barrier(struct ws_builder *b)
 {
-    struct ws_value *nothing_crosses = ws_i32(b, 0);
-    ws_intrinsic(b, "llvm.amdgcn.sched.barrier", NULL, 0, &nothing_crosses, 1);
+    schedule_barrier(b, 0);
+}
+
+void ws_schedule_barrier_memory(struct ws_builder *b)
+{
+    const uint32_t valu = 0x2, salu = 0x4, trans = 0x400;
+    schedule_barrier(b, valu | salu | trans);
 }

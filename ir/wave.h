@@ -13,11 +13,18 @@ struct ws_value *ws_first_lane(struct ws_builder *b, struct ws_value *x);
 /* The value (i32 or f32) of lane ^ 16. All lanes must be active. */
 struct ws_value *ws_exchange_halves(struct ws_builder *b, struct ws_value *x);
 
+/* The value (i32 or f32) of lane ^ mask, mask < 16. All lanes must be active. */
+struct ws_value *ws_exchange_lanes(struct ws_builder *b, struct ws_value *x, int mask);
+
+/* The value (i32) of a lane that each lane chooses. All lanes must be active. */
+struct ws_value *ws_lane_value(struct ws_builder *b, struct ws_value *x, struct ws_value *lane);
+
 /* Whether the condition holds in any active lane, the same in all lanes. */
 struct ws_value *ws_any(struct ws_builder *b, struct ws_value *condition);
 
-/* Largest element of f32 vectors, in the lane; no element is NaN. */
+/* Largest element of f32 vectors, smallest one, in the lane; no element is NaN. */
 struct ws_value *ws_max_elements(struct ws_builder *b, struct ws_value *const *vectors, int count);
+struct ws_value *ws_min_elements(struct ws_builder *b, struct ws_value *vector);
 
 /* 2^x, log2 x, 1/x of an f32, as the hardware approximates them (1 ulp, no denormals). */
 struct ws_value *ws_exp2(struct ws_builder *b, struct ws_value *x);
@@ -33,9 +40,12 @@ struct ws_value *ws_pack_pair(struct ws_builder *b, enum ws_element element, boo
 struct ws_value *ws_dot2(struct ws_builder *b, enum ws_element element, struct ws_value *x,
                          struct ws_value *y, struct ws_value *sum);
 struct ws_value *ws_pair_of_ones(struct ws_builder *b, enum ws_element element);
+/* 1 in one half of a pair, 0 in the other. */
+struct ws_value *ws_one_of_pair(struct ws_builder *b, enum ws_element element, bool high);
 
-/* Nothing is scheduled across this place. */
+/* Nothing is scheduled across this place; or no memory access and no matrix product. */
 void ws_schedule_barrier(struct ws_builder *b);
+void ws_schedule_barrier_memory(struct ws_builder *b);
 
 /* The low halves of x and y as one pair, x below; and the high halves. */
 struct ws_value *ws_low_halves(struct ws_builder *b, struct ws_value *x, struct ws_value *y);

@@ -89,6 +89,33 @@ static enum ws_status take_head_dims(struct ws_points *points, struct ws_error *
     return WS_OK;
 }
 
+/* Says what was chosen among alternatives, and why. */
+static void print_pick(const struct ws_config_point *point)
+{
+    if (!point->is_picked || point->reason[0])
+        return;
+    struct ws_spec defaults;
+    ws_spec_init(&defaults, point->spec.kind);
+    fprintf(stderr, "wavesmith: %s was picked for head dims %d and %d:", point->name,
+            point->spec.head_dim_qk, point->spec.head_dim_v);
+    for (int i = 0; i < WS_LEVER_COUNT; ++i) {
+        char value[64];
+        ws_lever_text(&point->spec, (enum ws_lever)i, value, sizeof value);
+        if (point->spec.lever[i] != defaults.lever[i])
+            fprintf(stderr, " %s=%s", ws_lever_info((enum ws_lever)i)->name, value);
+    }
+    fprintf(stderr, "%s%s\n", point->why[0] ? "; " : "; it comes first", point->why);
+}
+
+/* Picks among alternatives, now that head dims are known. */
+static void pick_points(struct ws_points *points)
+{
+    ws_config_pick(&points->config);
+    points->end = points->config.count;
+    for (size_t i = points->first; i < points->end; ++i)
+        print_pick(&points->config.points[i]);
+}
+
 /* An error if no point can be generated. */
 static enum ws_status check_points(const struct ws_points *points, struct ws_error *error)
 {
@@ -122,7 +149,11 @@ enum ws_status ws_points_load(struct ws_points *points, const struct ws_argument
     if (points->first == points->end)
         return ws_fail(error, WS_ERROR_CONFIG, "%s has no points", arguments->operand);
     status = take_head_dims(points, error);
-    return status == WS_OK ? check_points(points, error) : status;
+    if (status != WS_OK)
+        return status;
+    if (!arguments->given[WS_OPTION_point])
+        pick_points(points);
+    return check_points(points, error);
 }
 
 void ws_points_free(struct ws_points *points)
