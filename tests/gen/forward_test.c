@@ -164,6 +164,10 @@ static void conflicts_have_reasons(void **state)
         {"head_dim=128 bm_tiles=2", "q_mode: global"},
         {"head_dim=128 bm_tiles=4 q_mode=global", "registers"},
         {"head_dim=64 q_mode=global q_scale=pre", "set q_mode: reg or q_scale: exact"},
+        {"head_dim=64 pipelining=qk_ahead k_mode=lds", "set k_mode: global or pipelining: none"},
+        {"head_dim=64 pipelining=qk_ahead rescale=lazy_sum", "set rescale: lazy_max"},
+        {"head_dim=64 p_mode=lds rescale=lazy_sum", "set p_mode: swap"},
+        {"head_dim=64 fuse_k=1 k_mode=lds", "choose lds_batch"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ws_spec spec = make_spec(rows[i].settings);

@@ -2,26 +2,27 @@
 
 #include "tests/gen/support.h"
 
-/* A preset is one valid point; one without head dims is valid with those that kernels usually have.
- */
+/* A preset is one valid point, or alternatives of one; one without head dims is valid with those
+ * that kernels usually have. */
 static void check_preset(const char *path)
 {
-    static const char *const head_dims[] = {"64", "128"};
-    struct ws_config config;
-    struct ws_error error = {0};
-    if (ws_config_load(&config, path, NULL, &error) != WS_OK)
-        fail_msg("%s:%d:%d: %s", error.file, error.line, error.column, error.message);
-    assert_int_equal(config.count, 1);
-    assert_string_equal(config.points[0].reason, "");
-    bool is_open = config.points[0].spec.head_dim_qk == 0;
-    for (size_t i = 0; i < (is_open ? 2 : 1); i++) {
-        struct ws_spec spec = config.points[0].spec;
-        if (is_open)
-            assert_int_equal(ws_spec_set(&spec, "head_dim", head_dims[i], &error), WS_OK);
-        if (ws_spec_check(&spec, &error) != WS_OK)
-            fail_msg("%s, head_dim %d: %s", path, spec.head_dim_qk, error.message);
+    static const char *const overrides[][2] = {{NULL}, {"head_dim=64"}, {"head_dim=128"}};
+    bool is_open = true;
+    for (size_t i = 0; i < (is_open ? 3 : 1); i++) {
+        struct ws_config config;
+        struct ws_error error = {0};
+        if (ws_config_load(&config, path, overrides[i], &error) != WS_OK)
+            fail_msg("%s:%d:%d: %s", error.file, error.line, error.column, error.message);
+        is_open = i > 0 || config.points[0].spec.head_dim_qk == 0;
+        for (size_t p = 0; is_open && p < config.count; p++)
+            assert_int_equal(config.points[p].choice, config.points[0].choice);
+        if (!is_open || i > 0)
+            assert_int_equal(config.count, 1);
+        if (config.points[0].reason[0] != '\0')
+            fail_msg("%s, head_dim %d: %s", path, config.points[0].spec.head_dim_qk,
+                     config.points[0].reason);
+        ws_config_free(&config);
     }
-    ws_config_free(&config);
 }
 
 static void test_presets(void **state)

@@ -37,6 +37,14 @@ static const struct {
     {"swap", 128, BOTTOM_RIGHT, "bias=1 dtype=bf16", "bias_row"},
     {"swap", 64, ANY_MASK, "sink=1", "sink_lse"},
     {"swap_d128", 128, NO_MASK, "sink=1 dtype=bf16", "sink_lse"},
+    {"singlewave", 64, ANY_MASK, "", GENERAL " mask_off_by_one"},
+    {"singlewave", 72, BOTTOM_RIGHT, "p_mode=bpermute", GENERAL " padding"},
+    {"pipelined", 64, ANY_MASK, "", GENERAL " mask_off_by_one"},
+    {"pipelined", 128, TOP_LEFT, "p_mode=bpermute dtype=bf16", GENERAL},
+    {"pipelined", 64, BOTTOM_RIGHT, "mask=window p_mode=swap", "last_key window_off_by_one"},
+    {"blockn", 64, BOTTOM_RIGHT, "bias=1 alibi=1", GENERAL " bias_row alibi_head"},
+    {"multiwave", 64, BOTTOM_RIGHT, "softcap=1", GENERAL " softcap_skipped"},
+    {"regblocked", 64, TOP_LEFT, "sink=1", GENERAL " sink_lse"},
 };
 
 static const char *const shapes[] = {
