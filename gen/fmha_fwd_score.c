@@ -187,7 +187,7 @@ void ws_fwd_rescale(struct ws_fwd *f, ws_fwd_scores scores)
 {
     struct ws_builder *b = &f->b;
     bool is_lazy = f->spec->lever[WS_LEVER_rescale] == WS_RESCALE_LAZY_MAX;
-    struct ws_value *largest[WS_FWD_ROWS_MAX], *must_move = NULL;
+    struct ws_value *largest[WS_FWD_ROWS_MAX] = {NULL}, *must_move = NULL;
     struct ws_value **carried[WS_FWD_CARRIED_MAX];
     int count = 0;
     for (int q = 0; q < f->rows; q++) {
