@@ -221,8 +221,14 @@ static int find_name(const char *const *names, int count, const char *text, size
 }
 
 /* "q:batch" up to the end or '='; *rest gets what follows. */
-static enum ws_status parse_axis(const char *text, enum ws_tensor_id *tensor, enum ws_axis *axis,
-                                 const char **rest, struct ws_error *error)
+/* A stride as --stride and --far name it: "q:batch", and what follows. */
+struct axis {
+    enum ws_tensor_id tensor;
+    enum ws_axis axis;
+    const char *rest;
+};
+
+static enum ws_status parse_axis(struct axis *axis, const char *text, struct ws_error *error)
 {
     size_t name = strcspn(text, ":");
     const char *axis_text = text + name + (text[name] == ':');
@@ -232,54 +238,48 @@ static enum ws_status parse_axis(const char *text, enum ws_tensor_id *tensor, en
     if (found_tensor < 0 || found_axis < 0)
         return ws_fail(error, WS_ERROR_ARGUMENT,
                        "'%s' should name a tensor and an axis: q, k, v, bias, o or lse, a colon, "
-                       "batch, "
-                       "head or token; for instance q:batch",
+                       "batch, head or token; for instance q:batch",
                        text);
-    *tensor = (enum ws_tensor_id)found_tensor;
-    *axis = (enum ws_axis)found_axis;
-    *rest = axis_text + axis_length;
+    *axis = (struct axis){(enum ws_tensor_id)found_tensor, (enum ws_axis)found_axis,
+                          axis_text + axis_length};
     return WS_OK;
 }
 
 enum ws_status ws_problem_set_stride(struct ws_problem *problem, const char *text,
                                      struct ws_error *error)
 {
-    enum ws_tensor_id tensor = WS_Q;
-    enum ws_axis axis = WS_BATCH;
-    const char *rest = NULL;
-    enum ws_status status = parse_axis(text, &tensor, &axis, &rest, error);
+    struct axis axis;
+    enum ws_status status = parse_axis(&axis, text, error);
     if (status != WS_OK)
         return status;
     char *end = NULL;
-    int64_t stride = *rest == '=' ? strtoll(rest + 1, &end, 10) : -1;
-    if (!end || end == rest + 1 || *end != '\0' || stride < 0 || stride > INT64_C(1) << 40)
+    int64_t stride = *axis.rest == '=' ? strtoll(axis.rest + 1, &end, 10) : -1;
+    if (!end || end == axis.rest + 1 || *end != '\0' || stride < 0 || stride > INT64_C(1) << 40)
         return ws_fail(error, WS_ERROR_ARGUMENT,
                        "--stride %s: the stride should be a whole number from 0 to 2^40, as in "
                        "q:token=136",
                        text);
-    problem->stride[tensor][axis] = stride;
+    problem->stride[axis.tensor][axis.axis] = stride;
     return WS_OK;
 }
 
 enum ws_status ws_problem_set_far(struct ws_problem *problem, const char *text,
                                   struct ws_error *error)
 {
-    enum ws_tensor_id tensor = WS_Q;
-    enum ws_axis axis = WS_BATCH;
-    const char *rest = NULL;
-    enum ws_status status = parse_axis(text, &tensor, &axis, &rest, error);
+    struct axis axis;
+    enum ws_status status = parse_axis(&axis, text, error);
     if (status != WS_OK)
         return status;
-    if (*rest != '\0')
+    if (*axis.rest != '\0')
         return ws_fail(error, WS_ERROR_ARGUMENT, "--far %s: a tensor and an axis are enough", text);
-    int64_t extent = ws_tensor_extent(problem, tensor, axis);
+    int64_t extent = ws_tensor_extent(problem, axis.tensor, axis.axis);
     if (extent < 2)
         return ws_fail(error, WS_ERROR_ARGUMENT,
                        "--far %s: with %" PRId64 " along that axis no offset can be far; give 2 "
                        "or more in --shape",
                        text, extent);
     int64_t least = ((INT64_C(1) << 32) + 4096) / (extent - 1) + 1;
-    problem->stride[tensor][axis] = round_up(least, stride_step(problem, tensor));
+    problem->stride[axis.tensor][axis.axis] = round_up(least, stride_step(problem, axis.tensor));
     return WS_OK;
 }
 
