@@ -5,7 +5,7 @@
 #include "ir/compile_module.h"
 #include "tests/compile/support.h"
 
-static char code_path[64];
+static char code_path[SCRATCH_PATH];
 
 /* What the stand-in compiles to. */
 static void give(const uint8_t *bytes, size_t size)
@@ -29,7 +29,9 @@ static struct ws_code made_by_llvm(const char *cpu)
 static int set_up(void **state)
 {
     (void)state;
-    snprintf(code_path, sizeof code_path, "/tmp/ws_comgr_test.%d", (int)getpid());
+    char name[64];
+    snprintf(name, sizeof name, "ws_comgr_test.%d", (int)getpid());
+    scratch_path(code_path, name);
     setenv("FAKE_COMGR_CODE", code_path, 1);
     setenv("FAKE_COMGR_LLVM", "21", 1);
     return 0;

@@ -8,6 +8,7 @@
 #include "ir/compile.h"
 #include "runtime/abi/object.h"
 #include "tests/check.h"
+#include "tests/scratch.h"
 
 /* A module in a context of its own. */
 struct unit {

@@ -70,8 +70,10 @@ static void assert_no_children(void)
 /* A worker program of our own: a shell script. */
 static const char *script(const char *body)
 {
-    static char path[64];
-    snprintf(path, sizeof path, "/tmp/ws_worker_test.%d", (int)getpid());
+    static char path[SCRATCH_PATH];
+    char name[64];
+    snprintf(name, sizeof name, "ws_worker_test.%d", (int)getpid());
+    scratch_path(path, name);
     FILE *file = open_file(path, "w");
     fprintf(file, "#!/bin/sh\n%s\n", body);
     fclose(file);

@@ -216,17 +216,17 @@ static void test_overrides(void **state)
 
 /* Files. */
 
-static char folder[32];
+static char folder[SCRATCH_PATH];
 
 static void make_folder(void)
 {
-    snprintf(folder, sizeof folder, "/tmp/wavesmith-XXXXXX");
+    scratch_path(folder, "wavesmith-XXXXXX");
     assert_non_null(mkdtemp(folder));
 }
 
 static const char *path_of(const char *name)
 {
-    static char path[128];
+    static char path[2 * SCRATCH_PATH];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     return path;
 }
@@ -282,7 +282,7 @@ static void refuse_base(const char *main_text, const char *at_file, const struct
 {
     struct ws_config config;
     struct ws_error error = {0};
-    char file[128];
+    char file[2 * SCRATCH_PATH];
     write_text("main.yaml", main_text);
     assert_int_equal(ws_config_load(&config, path_of("main.yaml"), NULL, &error), WS_ERROR_CONFIG);
     snprintf(file, sizeof file, "%s", path_of(at_file));

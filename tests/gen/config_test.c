@@ -156,25 +156,25 @@ static void test_overrides(void **state)
 
 /* Presets. */
 
-static char folder[] = "/tmp/wavesmith-config-XXXXXX";
+static char folder[SCRATCH_PATH];
 
 static void write_file(const char *name, const char *text)
 {
-    char path[128];
+    char path[2 * SCRATCH_PATH];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     write_whole(path, text, strlen(text));
 }
 
 static void remove_file(const char *name)
 {
-    char path[128];
+    char path[2 * SCRATCH_PATH];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     assert_int_equal(unlink(path), 0);
 }
 
 static void check_file(const char *name, const char *keys, const char *table)
 {
-    char path[128];
+    char path[2 * SCRATCH_PATH];
     struct ws_config config = {0};
     struct ws_error error = {0};
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -193,6 +193,7 @@ static const char *const files[][2] = {
 static void test_base(void **state)
 {
     (void)state;
+    scratch_path(folder, "wavesmith-config-XXXXXX");
     assert_non_null(mkdtemp(folder));
     for (size_t i = 0; i < 3; i++)
         write_file(files[i][0], files[i][1]);

@@ -162,12 +162,13 @@ static void run(const char *const *command, char *line, size_t size)
 /* Another process comes to the same identity, and so does another SHA-256. */
 static void test_other_process(void **state)
 {
-    char path[] = "/tmp/wavesmith-id-XXXXXX", output[128], id[WS_ID_SIZE], text[WS_CANONICAL_SIZE];
+    char path[SCRATCH_PATH], output[128], id[WS_ID_SIZE], text[WS_CANONICAL_SIZE];
     struct ws_spec spec = good_spec();
     (void)state;
     ws_spec_id(&spec, id);
     run((const char *const[]){"/proc/self/exe", "--id", NULL}, output, sizeof output);
     assert_string_equal(output, id);
+    scratch_path(path, "wavesmith-id-XXXXXX");
     int file = mkstemp(path);
     assert_true(file >= 0);
     close(file);

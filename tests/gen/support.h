@@ -5,6 +5,7 @@
 #include "gen/setting.h"
 #include "gen/wavesmith.h"
 #include "tests/check.h"
+#include "tests/scratch.h"
 
 /* The kernel definition of these tests (fake_kernel.c) refuses num_waves 8 with bm_tiles 4 and
  * head_dim_v 256, and nothing else. */
