@@ -62,8 +62,8 @@ static float *lse_at(struct fixture *f, int64_t b, int64_t h, int64_t q)
     return (float *)ws_memory_at(&f->lse, 4 * ws_tensor_offset(&f->problem, WS_LSE, b, h, q));
 }
 
-/* Writes what a good kernel would. */
-static void write_output(struct fixture *f)
+/* Writes what a good kernel would, times `factor`. */
+static void write_times(struct fixture *f, float factor, bool lse_rounded)
 {
     struct ws_reference reference = {0};
     struct ws_error error;
@@ -76,10 +76,21 @@ static void write_output(struct fixture *f)
             for (int64_t q = 0; q < size->seqlen_q; ++q) {
                 ws_reference_row(&reference, &f->problem, &f->inputs, b, h, q);
                 for (int64_t d = 0; d < size->head_dim_v; ++d)
-                    o_at(f, b, h, q)[d] = ws_dtype_pack(f->problem.dtype, reference.rounded[d]);
-                *lse_at(f, b, h, q) = (float)reference.lse;
+                    o_at(f, b, h, q)[d] =
+                        ws_dtype_pack(f->problem.dtype, factor * reference.rounded[d]);
+                *lse_at(f, b, h, q) = (float)(lse_rounded ? reference.rounded_lse : reference.lse);
             }
     ws_reference_free(&reference);
+}
+
+static void write_output(struct fixture *f)
+{
+    write_times(f, 1, false);
+}
+
+static void write_rounded(struct fixture *f, float factor)
+{
+    write_times(f, factor, true);
 }
 
 static struct ws_verdict judge_rows(struct fixture *f, int64_t rows)
@@ -169,6 +180,47 @@ static void stray_writes_fail(void **state)
     assert_fails(&f, "of LSE was written");
     write_output(&f);
     assert_false(judge_rows(&f, 19).pass); /* row 19 was not to be written */
+    free_fixture(&f);
+}
+
+/* The output of a kernel that rounds the scaled Q: right by its problem, wrong by an exact one. */
+static void rounded_queries_have_their_own_limits(void **state)
+{
+    for (int dtype = WS_F16; dtype <= WS_BF16; ++dtype) {
+        struct fixture f;
+        make_fixture(&f, (enum ws_dtype)dtype, WS_MASK_NONE, "B=1,Hq=2,Hk=2,Sq=40,Sk=60",
+                     *(uint64_t *)*state);
+        f.problem.score_scale = 4;
+        f.problem.q_rounded = true;
+        write_rounded(&f, 1);
+        struct ws_verdict verdict = judge_rows(&f, 40);
+        if (!verdict.pass)
+            fail_msg("%s", verdict.reason);
+        write_rounded(&f, 1);
+        f.problem.q_rounded = false;
+        assert_false(judge_rows(&f, 40).pass);
+        f.problem.q_rounded = true;
+        write_rounded(&f, 1.05F);
+        assert_false(judge_rows(&f, 40).pass);
+        free_fixture(&f);
+    }
+}
+
+/* f32 cannot hold a large LSE to the limit of small ones, and a wrong one is still seen. */
+static void large_scores_have_slack(void **state)
+{
+    struct fixture f;
+    make_fixture(&f, WS_F16, WS_MASK_NONE, "B=1,Hq=1,Hk=1,Sq=20,Sk=60", *(uint64_t *)*state);
+    f.problem.score_scale = 3000;
+    write_output(&f);
+    float lse = *lse_at(&f, 0, 0, 7);
+    *lse_at(&f, 0, 0, 7) = lse + 6 * 0x1p-24F * fabsf(lse);
+    struct ws_verdict verdict = judge_rows(&f, 20);
+    if (!verdict.pass)
+        fail_msg("%s", verdict.reason);
+    write_output(&f);
+    *lse_at(&f, 0, 0, 7) += 0.1F;
+    assert_fails(&f, "LSE[batch 0, head 0, query 7]");
     free_fixture(&f);
 }
 
@@ -287,6 +339,8 @@ int main(void)
         cmocka_unit_test_prestate(wrong_output_fails, &seed),
         cmocka_unit_test_prestate(wrong_lse_fails, &seed),
         cmocka_unit_test_prestate(stray_writes_fail, &seed),
+        cmocka_unit_test_prestate(rounded_queries_have_their_own_limits, &seed),
+        cmocka_unit_test_prestate(large_scores_have_slack, &seed),
         cmocka_unit_test_prestate(noisy_output_fails, &seed),
         cmocka_unit_test_prestate(equal_scores_give_the_mean, &seed),
         cmocka_unit_test_prestate(a_dominant_key_wins, &seed),

@@ -75,30 +75,36 @@ static void judge_element(struct judgement *judgement, const struct ws_reference
     }
     double normalised = normalise(reference, d, error);
     double rounded = normalise(reference, d, fabs((double)reference->rounded[d] - expected));
+    double limit = judgement->limits.normalised + 2 * reference->slack +
+                   (judgement->problem->q_rounded ? rounded : 0);
     verdict->max_abs = larger(error, verdict->max_abs);
     verdict->max_normalised = larger(normalised, verdict->max_normalised);
     judgement->squares += normalised * normalised;
     judgement->rounded_squares += rounded * rounded;
     judgement->elements++;
-    if (!(normalised <= judgement->limits.normalised))
+    if (!(normalised <= limit))
         fail(judgement,
              "O[batch %" PRId64 ", head %" PRId64 ", query %" PRId64 ", %" PRId64
              "] is %g and should be %g: normalised error %.3g, at most %.3g allowed",
-             at[0], at[1], at[2], d, (double)got, expected, normalised,
-             judgement->limits.normalised);
+             at[0], at[1], at[2], d, (double)got, expected, normalised, limit);
 }
 
-static void judge_lse(struct judgement *judgement, double expected, const int64_t at[3], float got)
+static void judge_lse(struct judgement *judgement, const struct ws_reference *reference,
+                      const int64_t at[3], float got)
 {
+    double expected = reference->lse;
+    double limit = judgement->limits.lse + reference->slack;
+    if (judgement->problem->q_rounded && isfinite(expected))
+        limit += fabs(reference->rounded_lse - expected);
     struct ws_verdict *verdict = judgement->verdict;
     double error = (double)got == expected ? 0 : fabs((double)got - expected);
     if (isfinite(expected))
         verdict->lse_max_abs = larger(error, verdict->lse_max_abs);
-    if (!(error <= judgement->limits.lse))
+    if (!(error <= limit))
         fail(judgement,
              "LSE[batch %" PRId64 ", head %" PRId64 ", query %" PRId64
-             "] is %.7g and should be %.7g within %.1g",
-             at[0], at[1], at[2], (double)got, expected, judgement->limits.lse);
+             "] is %.7g and should be %.7g within %.2g",
+             at[0], at[1], at[2], (double)got, expected, limit);
 }
 
 static void judge_row(struct judgement *judgement, struct ws_reference *reference,
@@ -125,7 +131,7 @@ static void judge_row(struct judgement *judgement, struct ws_reference *referenc
     uint8_t *cell = ws_memory_at(lse, 4 * ws_tensor_offset(problem, WS_LSE, batch, at[1], token));
     float value = 0;
     memcpy(&value, cell, sizeof value);
-    judge_lse(judgement, reference->lse, at, value);
+    judge_lse(judgement, reference, at, value);
     digest_bytes(&judgement->verdict->digest, cell, 4);
     memset(cell, WS_POISON_BYTE, 4);
 }

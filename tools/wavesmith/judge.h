@@ -12,11 +12,18 @@ struct ws_rows {
 };
 
 /* The limits, by element type. Errors of O are normalised: |O - ref| / sum_j p_j |v_j|, where what
- * the type cannot resolve near 0 (ws_reference.blur) is taken off the difference first. */
+ * the type cannot resolve near 0 (ws_reference.blur) is taken off the difference first.
+ *
+ * What is wrong with the scores comes on top. An error of e in every score moves LSE by e at most
+ * and the normalised O by 2 e, e being ws_reference.slack: f32 has 24 bits, and an LSE of 535 is
+ * not exact to 1e-3. And with q_scale pre (ws_problem.q_rounded) the rounding of Q moves each score
+ * by up to u * scale * sum_d |q_d k_d| (u = 2^-11 of f16, 2^-8 of bf16), which no kernel can avoid
+ * and all do alike: so the limit of each element and each LSE grows by what the rounding reference,
+ * whose Q is rounded the same way, is itself off there; the RMS limit grows with it by itself. */
 struct ws_limits {
     double normalised; /* of any element */
     double rms_factor; /* RMS error against that of the rounding reference */
-    double lse;        /* absolute */
+    double lse;        /* absolute, beside what the scores' errors do */
 };
 struct ws_limits ws_limits_of(enum ws_dtype dtype);
 

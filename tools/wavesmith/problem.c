@@ -83,6 +83,7 @@ enum ws_status ws_problem_init(struct ws_problem *problem, const struct ws_spec 
         .align = spec->align,
         .v_layout = spec->v_layout,
         .lse = spec->lse,
+        .q_rounded = spec->lever[WS_LEVER_q_scale] != 0, /* 0: exact */
         .alignment = spec->alignment,
         .score_scale = 1,
         .layout = layout,
@@ -104,8 +105,27 @@ enum ws_status ws_problem_init(struct ws_problem *problem, const struct ws_spec 
                        problem->size.heads_q, problem->size.heads_k);
     enum ws_status status = ws_problem_take_features(problem, spec, error);
     if (status == WS_OK)
+        status = ws_problem_check_sizes(problem, error);
+    if (status == WS_OK)
         ws_problem_pack(problem);
     return status;
+}
+
+enum ws_status ws_problem_check_sizes(const struct ws_problem *problem, struct ws_error *error)
+{
+    const double most = 0x1p30;
+    for (int t = 0; t < WS_TENSOR_COUNT; ++t) {
+        enum ws_tensor_id tensor = (enum ws_tensor_id)t;
+        double elements = (double)ws_tensor_row_length(problem, tensor);
+        for (int axis = 0; axis < WS_AXIS_COUNT; ++axis)
+            elements *= (double)ws_tensor_extent(problem, tensor, (enum ws_axis)axis);
+        if (elements > most)
+            return ws_fail(error, WS_ERROR_ARGUMENT,
+                           "%s has %.4g elements; the tool keeps every row in memory and takes at "
+                           "most %.0f a tensor: make --shape smaller",
+                           tensor_names[t], elements, most);
+    }
+    return WS_OK;
 }
 
 int64_t ws_tensor_extent(const struct ws_problem *problem, enum ws_tensor_id tensor,

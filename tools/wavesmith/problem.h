@@ -32,6 +32,7 @@ struct ws_problem {
     enum ws_align align;
     enum ws_v_layout v_layout;
     bool lse, varlen, sink, alibi, bias;
+    bool q_rounded;    /* Q is scaled and rounded to its own type, which is less accurate */
     double softcap;    /* 0: none */
     int64_t window[2]; /* of mask window: keys left and right of the diagonal, -1 for all */
     bool window_fixed; /* by the spec */
@@ -52,6 +53,10 @@ enum ws_status ws_sizes_parse(struct ws_sizes *sizes, const char *text, struct w
 enum ws_status ws_problem_init(struct ws_problem *problem, const struct ws_spec *spec,
                                const struct ws_sizes *sizes, enum ws_layout layout,
                                struct ws_error *error);
+
+/* Refuses sizes of which some tensor has more than 2^30 elements: its rows are all drawn and kept
+ * in memory, whichever of them are checked. */
+enum ws_status ws_problem_check_sizes(const struct ws_problem *problem, struct ws_error *error);
 
 /* Lays every tensor out packed in problem->layout. */
 void ws_problem_pack(struct ws_problem *problem);

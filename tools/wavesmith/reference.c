@@ -36,6 +36,17 @@ static float dot_rounded(const float *a, const float *b, int64_t length)
     return total;
 }
 
+static double dot_magnitude(const float *a, const float *b, int64_t length)
+{
+    float sum[LANES] = {0};
+    for (int64_t d = 0; d < length; ++d)
+        sum[d % LANES] += fabsf(a[d] * b[d]);
+    double total = 0;
+    for (int i = 0; i < LANES; ++i)
+        total += (double)sum[i];
+    return total;
+}
+
 enum ws_status ws_reference_create(struct ws_reference *reference, const struct ws_problem *problem,
                                    struct ws_error *error)
 {
@@ -47,8 +58,9 @@ enum ws_status ws_reference_create(struct ws_reference *reference, const struct 
     reference->rounded = calloc(columns, sizeof *reference->rounded);
     reference->scores = calloc(keys + 1, sizeof *reference->scores);
     reference->weights = calloc(keys + 1, sizeof *reference->weights);
+    reference->query = calloc((size_t)problem->size.head_dim_qk, sizeof *reference->query);
     bool all = reference->o && reference->magnitude && reference->blur && reference->rounded &&
-               reference->scores && reference->weights;
+               reference->scores && reference->weights && reference->query;
     return all ? WS_OK : ws_fail(error, WS_ERROR_MEMORY, "out of memory for a row of %zu", keys);
 }
 
@@ -60,6 +72,7 @@ void ws_reference_free(struct ws_reference *reference)
     free(reference->rounded);
     free(reference->scores);
     free(reference->weights);
+    free(reference->query);
     *reference = (struct ws_reference){0};
 }
 
@@ -75,6 +88,7 @@ struct row {
     int64_t batch, head, kv_head, query;
     struct ws_visible keys;
     const float *q, *bias; /* bias: NULL for none */
+    const float *q_log2;   /* Q times the scale to log2, rounded; NULL: Q is used as it is */
 };
 
 static const float *key_row(const struct row *row, enum ws_tensor_id tensor, int64_t key)
@@ -105,12 +119,16 @@ static double exact_score(const struct row *row, int64_t key)
     return s;
 }
 
+static const float log2_e = 1.44269504F;
+
 static float rounded_score(const struct row *row, int64_t key)
 {
     const struct ws_problem *problem = row->problem;
     float cap = (float)problem->softcap;
-    float s = ws_problem_scale(problem) *
-              dot_rounded(row->q, key_row(row, WS_K, key), problem->size.head_dim_qk);
+    const float *k = key_row(row, WS_K, key);
+    float s = row->q_log2
+                  ? dot_rounded(row->q_log2, k, problem->size.head_dim_qk) / log2_e
+                  : ws_problem_scale(problem) * dot_rounded(row->q, k, problem->size.head_dim_qk);
     if (problem->softcap != 0)
         s = cap * tanhf(s / cap);
     if (row->bias)
@@ -123,6 +141,15 @@ static float rounded_score(const struct row *row, int64_t key)
 /* The smallest part of the softmax that f32 resolves, 2^-126, with a maximum that may lag by 2^8.
  */
 static const double below_sink = 0x1p-118;
+
+/* What f32 loses of a score. */
+static double score_slack(const struct row *row, int64_t key, double score)
+{
+    const struct ws_problem *problem = row->problem;
+    double magnitude = (double)ws_problem_scale(problem) *
+                       dot_magnitude(row->q, key_row(row, WS_K, key), problem->size.head_dim_qk);
+    return 8 * 0x1p-24 * (magnitude + fabs(score));
+}
 
 /* The part of the softmax that the keys have beside the sink, and LSE with it. */
 static double beside_sink(const struct row *row, double *lse)
@@ -150,9 +177,12 @@ static bool exact_row(struct ws_reference *reference, const struct row *row)
         return false;
     double half_step = resolutions[row->problem->dtype].half_step;
     double normal = resolutions[row->problem->dtype].normal;
+    const double negligible = 0x1p-60;
     double sum = 0;
     for (int64_t j = row->keys.begin; j < row->keys.end; ++j) {
         double p = exp(reference->scores[j] - max);
+        if (p > negligible)
+            reference->slack = fmax(reference->slack, score_slack(row, j, reference->scores[j]));
         double blur = p < normal ? fmin(p, 2 * half_step) : 0;
         const float *v = key_row(row, WS_V, j);
         sum += p;
@@ -175,7 +205,6 @@ static bool exact_row(struct ws_reference *reference, const struct row *row)
 
 static void rounded_row(struct ws_reference *reference, const struct row *row)
 {
-    const float log2_e = 1.44269504F;
     const enum ws_dtype dtype = row->problem->dtype;
     const int64_t columns = row->problem->size.head_dim_v;
     float max = -INFINITY;
@@ -194,6 +223,7 @@ static void rounded_row(struct ws_reference *reference, const struct row *row)
     }
     double lse = (double)(max / log2_e) + log((double)sum);
     float part = (float)beside_sink(row, &lse);
+    reference->rounded_lse = lse;
     for (int64_t d = 0; d < columns; ++d)
         reference->rounded[d] = ws_dtype_round(dtype, reference->rounded[d] / sum * part);
 }
@@ -206,7 +236,8 @@ void ws_reference_row(struct ws_reference *reference, const struct ws_problem *p
     memset(reference->magnitude, 0, columns * sizeof *reference->magnitude);
     memset(reference->blur, 0, columns * sizeof *reference->blur);
     memset(reference->rounded, 0, columns * sizeof *reference->rounded);
-    reference->lse = -INFINITY;
+    reference->lse = reference->rounded_lse = -INFINITY;
+    reference->slack = 0;
     struct row row = {
         .problem = problem,
         .inputs = inputs,
@@ -219,6 +250,12 @@ void ws_reference_row(struct ws_reference *reference, const struct ws_problem *p
     if (row.keys.begin == row.keys.end)
         return;
     row.q = ws_inputs_row(inputs, problem, WS_Q, batch, head, query);
+    if (problem->q_rounded) {
+        float scale = ws_problem_scale(problem) * log2_e;
+        for (int64_t d = 0; d < problem->size.head_dim_qk; ++d)
+            reference->query[d] = ws_dtype_round(problem->dtype, row.q[d] * scale);
+        row.q_log2 = reference->query;
+    }
     if (problem->bias)
         row.bias = ws_inputs_row(inputs, problem, WS_BIAS, batch, head, query);
     if (exact_row(reference, &row))

@@ -1,4 +1,5 @@
 /* wavesmith verify: the points of a config against the reference. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,6 +237,19 @@ static enum ws_status set_features(struct ws_problem *problem, const struct ws_a
     return WS_OK;
 }
 
+/* Scores of any head dim stay within f32. */
+static enum ws_status check_scale(const struct ws_problem *problem, struct ws_error *error)
+{
+    const float largest = 0x1p14F; /* q.k of N(0,1) inputs, and the factor log2(e) */
+    float scale = ws_problem_scale(problem);
+    if (scale > 0 && isfinite(scale * largest))
+        return WS_OK;
+    return ws_fail(error, WS_ERROR_ARGUMENT,
+                   "--score-scale %g makes the scale %g, and scores leave f32's range; 1e-30 to "
+                   "1e30 is fine",
+                   problem->score_scale, (double)scale);
+}
+
 static enum ws_status check_shape(struct verification *v, size_t index, struct ws_error *error)
 {
     const struct ws_spec *spec = &v->points.config.points[index].spec;
@@ -245,6 +259,10 @@ static enum ws_status check_shape(struct verification *v, size_t index, struct w
     problem.score_scale = v->arguments->score_scale;
     if (status == WS_OK)
         status = set_features(&problem, v->arguments, error);
+    if (status == WS_OK)
+        status = check_scale(&problem, error);
+    if (status == WS_OK)
+        status = ws_problem_check_sizes(&problem, error);
     if (status == WS_OK) {
         ws_problem_pack(&problem); /* lengths change it */
         status = set_strides(&problem, v->arguments, error);
