@@ -1,4 +1,5 @@
 /* wavesmith: the table of commands and the choice of one. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,6 +129,7 @@ static int close_stdout(int code)
 
 int main(int argc, char **argv)
 {
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of its write */
     if (argc < 2) {
         print_usage(stderr);
         return WS_EXIT_USAGE;

@@ -32,51 +32,109 @@ static int write_all(int file, const void *bytes, size_t size)
     return 0;
 }
 
-static int write_and_close(int file, const void *bytes, size_t size, bool sync)
-{
-    int code = write_all(file, bytes, size);
-    if (code == 0 && sync && fsync(file) != 0)
-        code = errno;
-    if (close(file) != 0 && code == 0)
-        code = errno;
-    return code;
-}
-
 static enum ws_status write_directly(const char *path, const void *bytes, size_t size,
                                      struct ws_error *error)
 {
     int file = open(path, O_WRONLY | O_CLOEXEC);
-    int code = file < 0 ? errno : write_and_close(file, bytes, size, false);
+    int code = file < 0 ? errno : write_all(file, bytes, size);
+    if (file >= 0 && close(file) != 0 && code == 0)
+        code = errno;
     return code == 0 ? WS_OK : io_error(error, "write", path, code);
+}
+
+/* Gives a file without a name its name; returns 0 or an errno. A link cannot replace a file, a
+ * rename can. */
+static int name_file(int file, const char *path)
+{
+    enum { TRIES = 100 };
+    char source[64];
+    char temporary[PATH_MAX];
+    snprintf(source, sizeof source, "/proc/self/fd/%d", file);
+    if (linkat(AT_FDCWD, source, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
+        return 0;
+    for (int i = 0; errno == EEXIST && i < TRIES; ++i) {
+        int length = snprintf(temporary, sizeof temporary, "%s.%d.%d", path, (int)getpid(), i);
+        if (length < 0 || (size_t)length >= sizeof temporary)
+            return ENAMETOOLONG;
+        if (linkat(AT_FDCWD, source, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) != 0)
+            continue;
+        if (rename(temporary, path) == 0)
+            return 0;
+        int code = errno;
+        unlink(temporary);
+        return code;
+    }
+    return errno;
+}
+
+static mode_t file_mode(void)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+static int write_synced(int file, const void *bytes, size_t size)
+{
+    int code = fchmod(file, file_mode()) == 0 ? 0 : errno;
+    if (code == 0)
+        code = write_all(file, bytes, size);
+    return code == 0 && fsync(file) != 0 ? errno : code;
+}
+
+/* By a file that has no name until it is complete, so that whatever kills the program leaves
+ * nothing behind. Returns -1 where the file system has no such files. */
+static int write_unnamed(const char *path, const void *bytes, size_t size)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int length = slash ? (int)(slash - path) + 1 : 1;
+    snprintf(folder, sizeof folder, "%.*s", length, slash ? path : ".");
+    int file = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (file < 0)
+        return -1;
+    int code = write_synced(file, bytes, size);
+    if (code == 0) {
+        code = name_file(file, path);
+        if (code == ENOENT) /* no /proc */
+            code = -1;
+    }
+    close(file);
+    return code;
+}
+
+static int write_temporary(const char *path, const void *bytes, size_t size)
+{
+    char temporary[PATH_MAX];
+    int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+    if (length < 0 || (size_t)length >= sizeof temporary)
+        return ENAMETOOLONG;
+    int file = mkostemp(temporary, O_CLOEXEC);
+    if (file < 0)
+        return errno;
+    int code = write_synced(file, bytes, size);
+    if (close(file) != 0 && code == 0)
+        code = errno;
+    if (code == 0 && rename(temporary, path) != 0)
+        code = errno;
+    if (code != 0)
+        unlink(temporary);
+    return code;
 }
 
 enum ws_status ws_write_file(const char *path, const void *bytes, size_t size,
                              struct ws_error *error)
 {
     struct stat existing;
-    if (stat(path, &existing) == 0 && S_ISDIR(existing.st_mode))
+    bool exists = stat(path, &existing) == 0;
+    if (exists && S_ISDIR(existing.st_mode))
         return io_error(error, "write", path, EISDIR);
-    if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode))
+    if (exists && !S_ISREG(existing.st_mode))
         return write_directly(path, bytes, size, error);
-    char temporary[PATH_MAX];
-    int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-    if (length < 0 || (size_t)length >= sizeof temporary)
-        return io_error(error, "write", path, ENAMETOOLONG);
-    int file = mkostemp(temporary, O_CLOEXEC);
-    if (file < 0)
-        return io_error(error, "write", path, errno);
-    mode_t mask = umask(0);
-    umask(mask);
-    int code = fchmod(file, 0666 & ~mask) == 0 ? 0 : errno;
-    int written = write_and_close(file, bytes, size, true);
-    if (code == 0)
-        code = written;
-    if (code == 0 && rename(temporary, path) != 0)
-        code = errno;
-    if (code == 0)
-        return WS_OK;
-    unlink(temporary);
-    return io_error(error, "write", path, code);
+    int code = write_unnamed(path, bytes, size);
+    if (code < 0)
+        code = write_temporary(path, bytes, size);
+    return code == 0 ? WS_OK : io_error(error, "write", path, code);
 }
 
 enum ws_status ws_read_file(const char *path, uint8_t **bytes, size_t *size, struct ws_error *error)
