@@ -43,6 +43,12 @@ expect 2 'needs a value' "$wavesmith" verify good.yaml --shape
 expect 2 'takes no value' "$wavesmith" verify good.yaml --json=yes
 expect 2 'whole number' "$wavesmith" verify good.yaml --seed x
 expect 2 '--score-scale takes a finite number' "$wavesmith" verify good.yaml --score-scale inf
+expect 2 '--score-scale 1e[+]39 makes the scale' "$wavesmith" verify good.yaml --score-scale 1e39 \
+    --device emu
+for shape in Sq=2147483647 Sk=2147483647 B=2147483647,Hq=2147483647,Sq=2147483647; do
+    expect 2 'elements.*at most 1073741824' "$wavesmith" verify good.yaml --shape $shape \
+        --device emu
+done
 expect 2 'given twice' "$wavesmith" verify good.yaml --seed 1 --seed 2
 expect 2 'needs a CONFIG' "$wavesmith" emit
 expect 2 'too much' "$wavesmith" emit good.yaml good.yaml
@@ -116,6 +122,16 @@ expect 2 'cannot write .small/k.hsaco.*too large' limited "$wavesmith" emit good
     -o small/k.hsaco
 [ "$(cat small/k.hsaco)" = before ] || fail 'a failed write changed the file'
 [ "$(ls small)" = k.hsaco ] || fail "a failed write left files: $(ls small)"
+killed_by_default() {
+    (
+        ulimit -f 4
+        exec "$@"
+    )
+}
+expect 2 'cannot write .small/k.hsaco.*too large' killed_by_default "$wavesmith" emit good.yaml \
+    -o small/k.hsaco
+[ "$(cat small/k.hsaco)" = before ] || fail 'a failed write changed the file'
+[ "$(ls small)" = k.hsaco ] || fail "a failed write left files: $(ls small)"
 "$wavesmith" emit good.yaml >/dev/full 2>stderr.txt && fail 'a full stdout went unnoticed'
 grep -q 'no space left' -i stderr.txt || fail "full stdout: $(cat stderr.txt)"
 "$wavesmith" compile good.yaml -o small/k.hsaco >/dev/null || fail 'compile'
@@ -128,6 +144,14 @@ if [ ! -e /dev/kfd ]; then
 fi
 expect 3 'libwavesmith_emu|no_such_library' env WS_EMU_LIBRARY=/no_such_library.so \
     "$wavesmith" verify good.yaml --device emu
+
+# A command line to repeat a check is the shell's word for word
+mkdir "it's a folder"
+cp good.yaml "it's a folder/good.yaml"
+again=$("$wavesmith" verify "it's a folder/good.yaml" --device emu --shape Sq=1,Sk=1 --json |
+    sed -n 's/.*"reproduce": "wavesmith \(.*\)",*$/\1/p' | sed 's/\\\\/\\/g')
+eval "\"\$wavesmith\" $again" >stdout.txt 2>stderr.txt || fail "'$again': $(cat stderr.txt)"
+grep -q '1 passed' stdout.txt || fail "'$again' checks something else: $(cat stdout.txt)"
 
 # Help and lists work
 for command in targets levers emit compile inspect verify sweep bench run; do

@@ -5,12 +5,20 @@
 
 #include "gen/words.h"
 
+/* A word as the shell reads it: plain, or in quotes that a ' ends and starts again. */
 static void append_word(char *text, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-./=,:+@%";
     bool is_plain = word[strspn(word, plain)] == '\0' && *word;
-    ws_append(text, WS_COMMAND_SIZE, is_plain ? " %s" : " '%s'", word);
+    if (is_plain) {
+        ws_append(text, WS_COMMAND_SIZE, " %s", word);
+        return;
+    }
+    ws_append(text, WS_COMMAND_SIZE, " '");
+    for (const char *c = word; *c; ++c)
+        ws_append(text, WS_COMMAND_SIZE, "%s%c", *c == '\'' ? "'\\'" : "", *c);
+    ws_append(text, WS_COMMAND_SIZE, "'");
 }
 
 static void append_option(char *text, const char *option, const char *value)
@@ -48,4 +56,7 @@ void ws_reproduction(char text[WS_COMMAND_SIZE], const struct ws_arguments *argu
     append_option(text, "--backend", arguments->backend);
     if (arguments->no_strict)
         ws_append(text, WS_COMMAND_SIZE, " --no-strict");
+    if (strlen(text) == WS_COMMAND_SIZE - 1)
+        snprintf(text, WS_COMMAND_SIZE, "(its command line is longer than %d characters)",
+                 WS_COMMAND_SIZE - 1);
 }

@@ -5,7 +5,7 @@
 #include "tools/wavesmith/points.h"
 #include "tools/wavesmith/problem.h"
 
-enum { WS_COMMAND_SIZE = 4096 };
+enum { WS_COMMAND_SIZE = 16384 };
 
 /* Writes the `wavesmith verify ...` of a problem on a point, with the options of the command line
  * that matter to it. `says_mask`: the problem's mask is not the config's, so it is given. */
