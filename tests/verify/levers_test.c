@@ -79,6 +79,15 @@ static const struct claim {
     {"goal_d64", "dtype=bf16 lse=0", "p_round", "truncate", "nearest", VECTOR, -1},
     {"goal_d64", "bm_tiles=1", "unroll", "1", "2", MATRIX, -1},
     {"goal_d64", "bm_tiles=1", "unroll", "2", "1", MATRIX, 1},
+    {"blockn", "", "block_n", "128", "64", MATRIX, 1},
+    {"singlewave", "", "p_mode", "swap", "lds", LDS, -1},
+    {"singlewave", "", "p_mode", "lds", "swap", LDS, 1},
+    {"singlewave", "", "p_mode", "bpermute", "lds", VECTOR, 1},
+    {"singlewave", "", "fuse_k", "auto", "0", CODE, 0},
+    {"blockn", "", "fuse_k", "0", "1", VGPRS, 1},
+    {"blockn", "", "fuse_k", "1", "0", VGPRS, -1},
+    {"pipelined", "", "pipelining", "none", "qk_ahead", VGPRS, -1},
+    {"singlewave", "", "pipelining", "qk_ahead", "none", VGPRS, 1},
 };
 
 struct measured {
