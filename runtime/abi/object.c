@@ -292,7 +292,11 @@ static enum ws_status locate_kernel(const struct image *image, const struct symb
     kernel->descriptor_address = descriptor.st_value;
     kernel->code_address = descriptor.st_value + entry;
     kernel->code_bytes = code.st_size;
-    if (kernel->code_address != code.st_value || code.st_size == 0 ||
+    if (code.st_size == 0)
+        return ws_fail(error, WS_ERROR_OBJECT,
+                       "the symbol of kernel %s has no size; add `.size %s, .-%s` behind its code",
+                       kernel->name, kernel->name, kernel->name);
+    if (kernel->code_address != code.st_value ||
         !file_offset(image, kernel->code_address, code.st_size, &kernel->code_offset))
         return ws_fail(error, WS_ERROR_OBJECT,
                        "damaged code object: the descriptor of kernel %s points to 0x%llx, its "
