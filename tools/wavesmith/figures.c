@@ -153,14 +153,15 @@ json_t *ws_figures_json(const struct ws_figures *figures)
     for (int i = 0; i < isa->loop_count; ++i)
         json_array_append_new(loops, loop_json(figures, &isa->loops[i]));
     return json_pack(
-        "{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:i, s:i, s:o, s:o, s:o}",
+        "{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:I, s:i, s:i, s:o, s:o, s:o}",
         "symbol", kernel->name, "arch", figures->arch, "vgpr", (int)kernel->vgpr_count, "agpr",
         (int)kernel->agpr_count, "sgpr", (int)kernel->sgpr_count, "vgpr_spills",
         (int)kernel->vgpr_spills, "sgpr_spills", (int)kernel->sgpr_spills, "scratch_bytes",
         (int)kernel->scratch_bytes, "lds_bytes", (int)kernel->lds_bytes, "waves_per_simd",
-        figures->waves_per_simd, "code_bytes", (json_int_t)kernel->code_bytes, "kernarg_bytes",
-        (int)kernel->kernarg_bytes, "instructions", (int)isa->all.total, "score",
-        positive(ws_figures_score(figures)), "classes", counts_json(&isa->all), "loops", loops);
+        figures->waves_per_simd > 0 ? json_integer(figures->waves_per_simd) : json_null(),
+        "code_bytes", (json_int_t)kernel->code_bytes, "kernarg_bytes", (int)kernel->kernarg_bytes,
+        "instructions", (int)isa->all.total, "score", positive(ws_figures_score(figures)),
+        "classes", counts_json(&isa->all), "loops", loops);
 }
 
 static void print_counts(const struct ws_isa_counts *counts)
@@ -206,11 +207,14 @@ void ws_figures_print(const struct ws_figures *figures)
 {
     const struct ws_object_kernel *kernel = figures->kernel;
     const struct ws_isa *isa = &figures->isa;
+    char waves[16] = "unknown";
+    if (figures->waves_per_simd > 0)
+        snprintf(waves, sizeof waves, "%d", figures->waves_per_simd);
     printf("%s\n", kernel->name);
     printf("  %s: VGPRs %u, SGPRs %u, spills %u + %u, scratch %u bytes, LDS %u bytes, waves a SIMD "
-           "%d\n",
+           "%s\n",
            figures->arch, kernel->vgpr_count, kernel->sgpr_count, kernel->vgpr_spills,
-           kernel->sgpr_spills, kernel->scratch_bytes, kernel->lds_bytes, figures->waves_per_simd);
+           kernel->sgpr_spills, kernel->scratch_bytes, kernel->lds_bytes, waves);
     printf("  code %llu bytes, kernarg %u bytes, %u instructions:",
            (unsigned long long)kernel->code_bytes, kernel->kernarg_bytes, isa->all.total);
     print_counts(&isa->all);

@@ -200,9 +200,33 @@ static enum ws_status compare(const struct ws_arguments *arguments, json_t *list
     return status;
 }
 
+/* What says how to make a kernel means nothing where all are made. */
+static enum ws_status check_options(const struct ws_arguments *arguments, struct ws_error *error)
+{
+    static const struct {
+        enum ws_option option;
+        const char *name;
+    } making[] = {
+        {WS_OPTION_set, "--set"},         {WS_OPTION_shape, "--shape"},
+        {WS_OPTION_causal, "--causal"},   {WS_OPTION_point, "--point"},
+        {WS_OPTION_backend, "--backend"},
+    };
+    if (!is_code_object(arguments->operand) ||
+        (arguments->compare && !is_code_object(arguments->compare)))
+        return WS_OK;
+    for (size_t i = 0; i < sizeof making / sizeof making[0]; ++i)
+        if (arguments->given[making[i].option])
+            return ws_fail(error, WS_ERROR_ARGUMENT,
+                           "%s is for configs, and %s is a code object; leave it out",
+                           making[i].name, arguments->operand);
+    return WS_OK;
+}
+
 int ws_command_inspect(const struct ws_arguments *arguments)
 {
     struct ws_error error = {0};
+    if (check_options(arguments, &error) != WS_OK)
+        return ws_report_error(&error);
     json_t *list = arguments->json ? json_array() : NULL;
     enum ws_status status = arguments->compare ? compare(arguments, list, &error)
                             : is_code_object(arguments->operand)
