@@ -77,7 +77,9 @@ void ws_arguments_free(struct ws_arguments *arguments);
 void ws_command_help(const struct ws_command *command);
 
 /* Prints an error on stderr, with its position if it has one, and returns the exit code that goes
- * with its status. */
+ * with its status. After ws_report_as_json also prints {"error": {"code", "message", "file",
+ * "line", "column"}} on stdout, with null for what it does not have. */
+void ws_report_as_json(void);
 int ws_report_error(const struct ws_error *error);
 
 /* The item of a NULL-terminated list that `name` is most likely meant to be, NULL if none is near.

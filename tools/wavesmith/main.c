@@ -86,7 +86,8 @@ static void print_usage(FILE *stream)
                 commands[i].operand ? commands[i].operand : "", commands[i].summary);
     fputs("\nwavesmith COMMAND --help shows a command's options; --version the version.\n"
           "Exit code: 0 fine, 1 a check failed or nothing was checked, 2 bad usage or input,\n"
-          "3 no device, no backend or no memory.\n",
+          "3 no device, no backend or no memory. With --json an error is on stdout too:\n"
+          "{\"error\": {\"code\", \"message\", \"file\", \"line\", \"column\"}}.\n",
           stream);
 }
 
@@ -107,6 +108,9 @@ static int run_command(const struct ws_command *command, int argc, char **argv)
     struct ws_arguments arguments;
     struct ws_error error;
     int code = WS_EXIT_OK;
+    for (int i = 2; i < argc; ++i)
+        if (strcmp(argv[i], "--json") == 0 && (command->takes & WS_TAKES(json)) != 0)
+            ws_report_as_json(); /* of a bad command line too */
     if (ws_arguments_parse(&arguments, command, argc, argv, &error) != WS_OK)
         code = ws_report_error(&error);
     else if (arguments.help)

@@ -3,6 +3,7 @@
 
 #include "gen/words.h"
 #include "tools/wavesmith/command.h"
+#include "tools/wavesmith/output.h"
 
 static int exit_code_of(enum ws_status status)
 {
@@ -26,8 +27,36 @@ static int exit_code_of(enum ws_status status)
     return WS_EXIT_USAGE;
 }
 
+static bool as_json;
+
+void ws_report_as_json(void)
+{
+    as_json = true;
+}
+
+static json_t *text_json(const char *text)
+{
+    json_t *string = text[0] ? json_string(text) : json_null();
+    return string ? string : json_string("(no UTF-8)");
+}
+
+static json_t *position_json(int position)
+{
+    return position > 0 ? json_integer(position) : json_null();
+}
+
+static void print_error(const struct ws_error *error)
+{
+    ws_print_json(json_pack("{s:{s:s, s:o, s:o, s:o, s:o}}", "error", "code",
+                            ws_status_name(error->code), "message", text_json(error->message),
+                            "file", text_json(error->file), "line", position_json(error->line),
+                            "column", position_json(error->column)));
+}
+
 int ws_report_error(const struct ws_error *error)
 {
+    if (as_json)
+        print_error(error);
     if (error->line > 0)
         fprintf(stderr, "%s:%d:%d: error: %s\n", error->file, error->line, error->column,
                 error->message);
