@@ -3,8 +3,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "gen/setting.h"
 #include "tools/wavesmith/command.h"
 #include "tools/wavesmith/output.h"
 
@@ -39,6 +41,19 @@ static json_t *findings_json(const struct ws_trial *trial)
     return list;
 }
 
+void ws_settings_add(json_t *object, const struct ws_spec *spec, int first, int end)
+{
+    for (int i = first; i < end; ++i) {
+        char text[WS_SETTING_TEXT_SIZE];
+        char *rest = NULL;
+        ws_setting_text(spec, i, text);
+        long number = strtol(text, &rest, 10);
+        bool is_number = rest != text && *rest == '\0';
+        json_object_set_new(object, ws_setting_at(i).name,
+                            is_number ? json_integer(number) : json_string(text));
+    }
+}
+
 json_t *ws_result_json(const struct ws_result *result)
 {
     const struct ws_trial *trial = result->trial;
@@ -61,6 +76,9 @@ json_t *ws_result_json(const struct ws_result *result)
     json_object_set_new(object, "seconds", number(trial->seconds));
     json_object_set_new(object, "digest", json_string(digest));
     json_object_set_new(object, "findings", findings_json(trial));
+    json_t *levers = json_object();
+    ws_settings_add(levers, result->spec, WS_FIELD_COUNT, WS_SETTING_COUNT);
+    json_object_set_new(object, "levers", levers);
     json_object_set_new(object, "reproduce", json_string(result->reproduce));
     return object;
 }

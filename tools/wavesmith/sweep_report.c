@@ -22,20 +22,6 @@ struct report {
     unsigned count[3]; /* by enum ws_result_status */
 };
 
-/* Settings of a spec by name, each a number or a word. */
-static void add_settings(json_t *object, const struct ws_spec *spec, int first, int end)
-{
-    for (int i = first; i < end; ++i) {
-        char text[WS_SETTING_TEXT_SIZE];
-        char *rest = NULL;
-        ws_setting_text(spec, i, text);
-        long number = strtol(text, &rest, 10);
-        bool is_number = rest != text && *rest == '\0';
-        json_object_set_new(object, ws_setting_at(i).name,
-                            is_number ? json_integer(number) : json_string(text));
-    }
-}
-
 /* Whether a setting is part of the results: others say the same. */
 static bool is_shown(int setting)
 {
@@ -55,8 +41,8 @@ static json_t *result_json(const struct ws_sweep *sweep, const struct ws_sweep_t
                   "point", (int)task->point + 1);
     for (int i = 0; i < WS_FIELD_COUNT; ++i)
         if (is_shown(i))
-            add_settings(result, &point->spec, i, i + 1);
-    add_settings(levers, &point->spec, WS_FIELD_COUNT, WS_SETTING_COUNT);
+            ws_settings_add(result, &point->spec, i, i + 1);
+    ws_settings_add(levers, &point->spec, WS_FIELD_COUNT, WS_SETTING_COUNT);
     json_object_set_new(result, "levers", levers);
     json_object_update_missing(result, record);
     if (sweep->verify && task->key[0]) {
