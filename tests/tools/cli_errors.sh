@@ -13,6 +13,7 @@ arch: gfx1151
 dtype: f16
 head_dim: 64'
 printf '%s\n' "$good" >good.yaml
+printf '%s\n' "${good/head_dim: 64/}" >open.yaml
 
 fail() {
     echo "FAILED: $1" >&2
@@ -58,6 +59,10 @@ expect 2 'llvm, comgr or auto' "$wavesmith" compile good.yaml --backend gcc
 expect 2 'exclude' "$wavesmith" emit good.yaml --ir --asm
 expect 2 'fixes head_dim' "$wavesmith" emit good.yaml --shape D=128
 expect 2 'whole number from 1' "$wavesmith" verify good.yaml --shape B=0
+for shape in '' , B=1, B=1,,Sq=3; do
+    expect 2 "--shape: '' is none of" "$wavesmith" verify good.yaml --shape "$shape" --device emu
+done
+expect 2 '--shape D=65.*multiple' "$wavesmith" emit open.yaml --shape D=65
 expect 2 'no multiple of Hk' "$wavesmith" verify good.yaml --shape Hq=3,Hk=2 --device emu
 expect 2 'overlap' "$wavesmith" verify good.yaml --stride q:token=8 --device emu
 expect 2 'no offset can be far' "$wavesmith" verify good.yaml --shape B=1 --far q:batch --device emu
@@ -103,6 +108,21 @@ expect 2 'AMDGPU' "$wavesmith" inspect foreign.hsaco
 expect 2 'gfx942' "$wavesmith" inspect ../other.hsaco --arch gfx1151
 expect 2 'head-dim' "$wavesmith" inspect ../loops.hsaco --head-dim x
 expect 2 'no such file' "$wavesmith" inspect missing.hsaco
+
+for option in --set=block_n=16 --shape=D=64 --causal=none --point=1 --backend=llvm; do
+    expect 2 "${option%%=*} is for configs" "$wavesmith" inspect ../loops.hsaco "$option"
+done
+"$wavesmith" inspect ../other.hsaco | grep -q 'waves a SIMD unknown' || fail 'waves of gfx942'
+"$wavesmith" inspect ../other.hsaco --json | grep -q '"waves_per_simd": null' || fail 'JSON waves'
+
+# Errors are on stdout too with --json
+for arguments in 'compile missing.yaml' 'verify good.yaml --shape B=0' 'inspect missing.hsaco' \
+    'compile good.yaml --no-such-option'; do
+    # shellcheck disable=SC2086 # words
+    expect 2 'error:' "$wavesmith" $arguments --json
+    tr -d '\n' <stdout.txt | grep -q '"error":.*"code":.*"message":.*"file":.*"line":.*"column":' ||
+        fail "$arguments --json says nothing on stdout: $(cat stdout.txt)"
+done
 
 # Output: nothing half-written, nothing left behind, and what was there stays
 expect 2 'no space left' "$wavesmith" emit good.yaml -o /dev/full

@@ -72,6 +72,7 @@ static enum ws_status take_head_dims(struct ws_points *points, struct ws_error *
         struct ws_config_point *point = &points->config.points[i];
         struct ws_spec *spec = &point->spec;
         bool open = spec->head_dim_qk == 0 || spec->head_dim_v == 0;
+        points->open_dims = points->open_dims || open;
         enum ws_status status =
             take_head_dim(&spec->head_dim_qk, sizes->head_dim_qk, "head_dim_qk", "D", error);
         if (status == WS_OK)
@@ -122,9 +123,14 @@ static enum ws_status check_points(const struct ws_points *points, struct ws_err
     for (size_t i = points->first; i < points->end; ++i)
         if (!points->config.points[i].reason[0])
             return WS_OK;
-    enum ws_status status = ws_config_point_error(&points->config, points->first, error);
+    enum ws_status status =
+        points->open_dims ? WS_OK : ws_config_point_error(&points->config, points->first, error);
     if (status != WS_OK)
         return status;
+    if (points->open_dims)
+        return ws_fail(error, WS_ERROR_SPEC, "--shape D=%d: %s",
+                       points->config.points[points->first].spec.head_dim_qk,
+                       points->config.points[points->first].reason);
     return ws_fail(error, WS_ERROR_SPEC, "%s", points->config.points[points->first].reason);
 }
 

@@ -10,6 +10,7 @@ struct ws_points {
     struct ws_config config;
     size_t first, end;     /* the points to work on */
     struct ws_sizes sizes; /* --shape */
+    bool open_dims;        /* the config leaves head dims to --shape */
 };
 
 /* Loads the config with --arch, --set, --causal, --point and the head dims of --shape. Points that

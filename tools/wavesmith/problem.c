@@ -60,12 +60,12 @@ enum ws_status ws_sizes_parse(struct ws_sizes *sizes, const char *text, struct w
 {
     for (int i = 0; i < SIZE_COUNT; ++i)
         *size_field(sizes, &size_rows[i]) = -1;
-    while (text && *text) {
+    while (text) {
         size_t length = strcspn(text, ",");
         enum ws_status status = parse_size(sizes, text, length, error);
         if (status != WS_OK)
             return status;
-        text += length + (text[length] == ',');
+        text = text[length] == ',' ? text + length + 1 : NULL;
     }
     if (sizes->head_dim_v < 0)
         sizes->head_dim_v = sizes->head_dim_qk;
