@@ -157,7 +157,7 @@ static void accumulate_block(struct ws_fwd *f, const struct ws_fwd_block *block,
 
 static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
 {
-    ws_fwd_scores scores;
+    ws_fwd_scores scores = {{NULL}};
     const bool is_packed = f->spec->lever[WS_LEVER_rescale] == WS_RESCALE_LAZY_SUM;
     if (ws_fwd_stages(f->spec))
         ws_fwd_stage_block(f, block);
@@ -186,7 +186,7 @@ static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
 struct ws_value *ws_fwd_key_step(struct ws_fwd *f)
 {
     struct ws_value *stride = ws_fwd_stride(f, WS_FWD_ARG_k_token_stride, WS_FWD_ELEMENT_BYTES);
-    return ws_mul(&f->b, stride, ws_i64(&f->b, (uint64_t)(f->keys * WS_FWD_ATOM)));
+    return ws_mul(&f->b, stride, ws_i64(&f->b, (uint64_t)f->keys * WS_FWD_ATOM));
 }
 
 /* To the next block of K, and of V. */
@@ -200,7 +200,7 @@ static void advance_values(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
     struct ws_view v = {.addressing = ws_fwd_addressing(f), .base = f->v_base};
-    struct ws_value *keys = ws_i64(b, (uint64_t)(f->keys * WS_FWD_ATOM));
+    struct ws_value *keys = ws_i64(b, (uint64_t)f->keys * WS_FWD_ATOM);
     f->v_base = ws_view_advance(b, &v, ws_fwd_value_step(f, keys));
 }
 

@@ -162,47 +162,48 @@ struct product {
  * next are on their way. */
 struct batches {
     bool is_score;
-    int count, size;
+    size_t count, size;
     struct product product[WS_FWD_KEYS_MAX * WS_FWD_CHUNKS_MAX];
     struct ws_value *operand[WS_FWD_KEYS_MAX * WS_FWD_CHUNKS_MAX];
 };
 
-static void load_batch(struct ws_fwd *f, struct batches *batches, int first)
+static void load_batch(struct ws_fwd *f, struct batches *batches, size_t first)
 {
-    for (int i = first; i < first + batches->size && i < batches->count; i++) {
+    for (size_t i = first; i < first + batches->size && i < batches->count; i++) {
         const struct product *p = &batches->product[i];
         batches->operand[i] = batches->is_score ? ws_fwd_staged_key(f, p->tile, p->chunk)
                                                 : ws_fwd_staged_value(f, p->group, p->t, p->tile);
     }
 }
 
-/* A batch is multiplied from its last operand to its first: one wait covers it all. */
-static int last_of(const struct batches *batches, int first)
+/* The operands of the batch that starts at `first`. It is multiplied from its last operand to its
+ * first: one wait covers it all. */
+static size_t batch_size(const struct batches *batches, size_t first)
 {
-    const int last = first + batches->size - 1;
-    return last < batches->count ? last : batches->count - 1;
+    const size_t left = batches->count - first;
+    return left < batches->size ? left : batches->size;
 }
 
 /* groups: tells the scheduler the order that batches would have, operand by operand. */
 static void end_products(struct ws_fwd *f, const struct batches *batches)
 {
     struct ws_builder *b = &f->b;
-    const int loads = 2, pipeline = batches->is_score ? 0 : 1;
+    const int loads = 2, pipeline = batches->is_score ? 0 : 1, size = (int)batches->size;
     if (f->spec->lever[WS_LEVER_sched] == WS_SCHED_SETPRIO)
         ws_set_priority(b, 0);
     if (f->spec->lever[WS_LEVER_sched] != WS_SCHED_GROUPS)
         return;
-    ws_schedule_group(b, WS_SCHEDULE_LDS_LOAD, loads * batches->size, pipeline);
-    for (int i = 0; i < batches->count; i += batches->size) {
+    ws_schedule_group(b, WS_SCHEDULE_LDS_LOAD, loads * size, pipeline);
+    for (size_t i = 0; i < batches->count; i += batches->size) {
         if (i + batches->size < batches->count)
-            ws_schedule_group(b, WS_SCHEDULE_LDS_LOAD, loads * batches->size, pipeline);
-        ws_schedule_group(b, WS_SCHEDULE_MATRIX, f->rows * batches->size, pipeline);
+            ws_schedule_group(b, WS_SCHEDULE_LDS_LOAD, loads * size, pipeline);
+        ws_schedule_group(b, WS_SCHEDULE_MATRIX, f->rows * size, pipeline);
     }
 }
 
 static void start_products(struct ws_fwd *f, struct batches *batches)
 {
-    batches->size = f->spec->lever[WS_LEVER_lds_batch];
+    batches->size = (size_t)f->spec->lever[WS_LEVER_lds_batch];
     if (f->spec->lever[WS_LEVER_sched] == WS_SCHED_SETPRIO)
         ws_set_priority(&f->b, 1);
     load_batch(f, batches, 0);
@@ -218,10 +219,11 @@ void ws_fwd_score_staged(struct ws_fwd *f, ws_fwd_scores scores)
     start_products(f, &batches);
     struct ws_value *query[WS_FWD_ROWS_MAX] = {NULL};
     int chunk = -1; /* of query */
-    for (int first = 0; first < batches.count; first += batches.size) {
+    for (size_t first = 0; first < batches.count; first += batches.size) {
         load_batch(f, &batches, first + batches.size);
         ws_fwd_end_stretch(f);
-        for (int i = last_of(&batches, first); i >= first; i--) {
+        for (size_t left = batch_size(&batches, first); left > 0; left--) {
+            const size_t i = first + left - 1;
             const struct product *p = &batches.product[i];
             for (int q = 0; q < f->rows; q++) {
                 if (is_resident)
@@ -241,7 +243,7 @@ void ws_fwd_score_staged(struct ws_fwd *f, ws_fwd_scores scores)
 /* Packed probabilities become operands. Work of one kind stands together. */
 static void exchange_block(struct ws_fwd *f, ws_fwd_scores packed, ws_fwd_scores p)
 {
-    ws_fwd_scores other;
+    ws_fwd_scores other = {{NULL}};
     for (int q = 0; q < f->rows; q++)
         for (int k = 0; k < f->keys; k++)
             other[q][k] = ws_fwd_send(f, q, packed[q][k]);
@@ -253,7 +255,7 @@ static void exchange_block(struct ws_fwd *f, ws_fwd_scores packed, ws_fwd_scores
 
 void ws_fwd_accumulate_staged(struct ws_fwd *f, ws_fwd_scores packed)
 {
-    ws_fwd_scores p;
+    ws_fwd_scores p = {{NULL}};
     struct batches batches = {.is_score = false};
     for (int k = 0; k < f->keys; k++) {
         struct ws_fwd_group group = ws_fwd_group_at(f, 0);
@@ -264,10 +266,11 @@ void ws_fwd_accumulate_staged(struct ws_fwd *f, ws_fwd_scores packed)
     }
     start_products(f, &batches);
     exchange_block(f, packed, p);
-    for (int first = 0; first < batches.count; first += batches.size) {
+    for (size_t first = 0; first < batches.count; first += batches.size) {
         load_batch(f, &batches, first + batches.size);
         ws_fwd_end_stretch(f);
-        for (int i = last_of(&batches, first); i >= first; i--) {
+        for (size_t left = batch_size(&batches, first); left > 0; left--) {
+            const size_t i = first + left - 1;
             const struct product *at = &batches.product[i];
             for (int q = 0; q < f->rows; q++) {
                 struct ws_value **o = &f->row[q].output[at->group.first + at->t];

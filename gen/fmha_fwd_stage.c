@@ -314,7 +314,7 @@ static struct ws_value *block_before(struct ws_fwd *f, const struct ws_fwd_copy 
     struct ws_builder *b = &f->b;
     const enum ws_fwd_arg arg =
         copy->is_value ? WS_FWD_ARG_v_token_stride : WS_FWD_ARG_k_token_stride;
-    struct ws_value *keys = ws_i64(b, (uint64_t)(f->keys * WS_FWD_ATOM));
+    struct ws_value *keys = ws_i64(b, (uint64_t)f->keys * WS_FWD_ATOM);
     struct ws_value *bytes = ws_mul(b, ws_fwd_stride(f, arg, WS_FWD_ELEMENT_BYTES), keys);
     return ws_sub(b, ws_i64(b, 0), bytes);
 }

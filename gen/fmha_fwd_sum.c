@@ -54,8 +54,8 @@ static void redo(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scor
 {
     struct ws_builder *b = &f->b;
     const bool is_splat = !ws_fwd_modifies(f->spec);
-    struct ws_value *old[WS_FWD_ROWS_MAX], *zero = ws_f32(b, 0);
-    ws_fwd_scores scores;
+    struct ws_value *old[WS_FWD_ROWS_MAX] = {NULL}, *zero = ws_f32(b, 0);
+    ws_fwd_scores scores = {{NULL}};
     for (int q = 0; q < f->rows; q++) {
         old[q] = ws_element(b, f->row[q].negative_max, 0);
         f->row[q].negative_max = is_splat ? ws_splat(b, zero, f->atom->c_elements) : zero;
@@ -74,10 +74,10 @@ static void redo(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scor
 void ws_fwd_settle(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores)
 {
     struct ws_builder *b = &f->b;
-    struct ws_fwd_sum sums[WS_FWD_ROWS_MAX];
+    struct ws_fwd_sum sums[WS_FWD_ROWS_MAX] = {{NULL, NULL}};
     struct ws_value *all = NULL;
     struct ws_value **carried[WS_FWD_CARRIED_MAX + WS_FWD_ROWS_MAX * (WS_FWD_KEYS_MAX + 2)];
-    ws_fwd_scores packed;
+    ws_fwd_scores packed = {{NULL}};
     int count = 0;
     pack_block(f, false, scores, packed, sums);
     for (int q = 0; q < f->rows; q++) {
