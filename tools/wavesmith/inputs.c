@@ -254,25 +254,41 @@ void ws_inputs_free(struct ws_inputs *inputs)
     *inputs = (struct ws_inputs){0};
 }
 
-static void store_element(const struct ws_memory *memory, const struct ws_problem *problem,
-                          int64_t row, int64_t element, float value)
+static uint8_t *element_at(const struct ws_memory *memory, const struct ws_problem *problem,
+                           enum ws_tensor_id tensor, const int64_t at[WS_AXIS_COUNT],
+                           int64_t element)
 {
-    uint16_t bits = ws_dtype_pack(problem->dtype, value);
-    memcpy(ws_memory_at(memory, 2 * row) + 2 * element, &bits, sizeof bits);
+    bool across = is_transposed(problem, tensor);
+    int64_t token = across ? element : at[WS_TOKEN];
+    int64_t column = across ? at[WS_TOKEN] : element;
+    int64_t row = ws_tensor_offset(problem, tensor, at[WS_BATCH], at[WS_HEAD], token);
+    return ws_memory_at(memory, 2 * row) + 2 * column;
 }
 
-void ws_inputs_store(const struct ws_inputs *inputs, const struct ws_problem *problem,
-                     enum ws_tensor_id tensor, const struct ws_memory *memory)
+/* Writes the values into the images, or reads them from there. */
+static void copy_values(const struct ws_values *values, const struct ws_problem *problem,
+                        enum ws_tensor_id tensor, const struct ws_memory *memory, bool writes)
 {
-    const struct ws_values *values = &inputs->tensor[tensor];
-    for (int64_t b = 0; b < values->extent[WS_BATCH]; ++b)
-        for (int64_t h = 0; h < values->extent[WS_HEAD]; ++h)
-            for (int64_t t = 0; t < values->extent[WS_TOKEN]; ++t) {
-                const float *row = values_row(values, b, h, t);
+    int64_t at[WS_AXIS_COUNT];
+    for (at[WS_BATCH] = 0; at[WS_BATCH] < values->extent[WS_BATCH]; ++at[WS_BATCH])
+        for (at[WS_HEAD] = 0; at[WS_HEAD] < values->extent[WS_HEAD]; ++at[WS_HEAD])
+            for (at[WS_TOKEN] = 0; at[WS_TOKEN] < values->extent[WS_TOKEN]; ++at[WS_TOKEN]) {
+                float *row = values_row(values, at[WS_BATCH], at[WS_HEAD], at[WS_TOKEN]);
                 for (int64_t d = 0; d < values->length; ++d) {
-                    bool across = is_transposed(problem, tensor);
-                    int64_t at = ws_tensor_offset(problem, tensor, b, h, across ? d : t);
-                    store_element(memory, problem, at, across ? t : d, row[d]);
+                    uint8_t *cell = element_at(memory, problem, tensor, at, d);
+                    uint16_t bits = ws_dtype_pack(problem->dtype, row[d]);
+                    if (writes)
+                        memcpy(cell, &bits, sizeof bits);
+                    else
+                        memcpy(&bits, cell, sizeof bits);
+                    row[d] = ws_dtype_unpack(problem->dtype, bits);
                 }
             }
+}
+
+void ws_inputs_store(struct ws_inputs *inputs, const struct ws_problem *problem,
+                     enum ws_tensor_id tensor, const struct ws_memory *memory)
+{
+    copy_values(&inputs->tensor[tensor], problem, tensor, memory, true);
+    copy_values(&inputs->tensor[tensor], problem, tensor, memory, false);
 }

@@ -39,8 +39,9 @@ const float *ws_values_row(const struct ws_values *values, int64_t batch, int64_
 const float *ws_inputs_row(const struct ws_inputs *inputs, const struct ws_problem *problem,
                            enum ws_tensor_id tensor, int64_t batch, int64_t head, int64_t token);
 
-/* Writes one tensor's rows into the images of its memory, in the problem's type. */
-void ws_inputs_store(const struct ws_inputs *inputs, const struct ws_problem *problem,
+/* Writes one tensor's rows into the images of its memory, in the problem's type. Where rows
+ * overlap, the values become what was written last. */
+void ws_inputs_store(struct ws_inputs *inputs, const struct ws_problem *problem,
                      enum ws_tensor_id tensor, const struct ws_memory *memory);
 
 const char *ws_input_kind_name(enum ws_input_kind kind);

@@ -45,7 +45,7 @@ static enum ws_status row_offsets(const struct ws_problem *problem, enum ws_tens
     *offsets = row;
     *count = rows;
     int64_t length = ws_tensor_row_length(problem, tensor) * element;
-    for (size_t i = 1; i < rows; ++i)
+    for (size_t i = 1; i < rows && (int)tensor >= WS_INPUT_TENSORS; ++i)
         if (row[i] - row[i - 1] < length)
             return ws_fail(error, WS_ERROR_ARGUMENT,
                            "rows of %s overlap at element %" PRId64
