@@ -64,7 +64,11 @@ for shape in '' , B=1, B=1,,Sq=3; do
 done
 expect 2 '--shape D=65.*multiple' "$wavesmith" emit open.yaml --shape D=65
 expect 2 'no multiple of Hk' "$wavesmith" verify good.yaml --shape Hq=3,Hk=2 --device emu
-expect 2 'overlap' "$wavesmith" verify good.yaml --stride q:token=8 --device emu
+expect 2 'rows of o overlap' "$wavesmith" verify good.yaml --stride o:token=8 --device emu
+for tensor in q k v; do # which are only read
+    "$wavesmith" verify good.yaml --stride $tensor:token=8 --device emu >stdout.txt ||
+        fail "overlapping rows of $tensor: $(cat stdout.txt)"
+done
 expect 2 'no offset can be far' "$wavesmith" verify good.yaml --shape B=1 --far q:batch --device emu
 expect 2 'leave them out' "$wavesmith" verify good.yaml --random 3 --shape Sq=7
 expect 2 'from 1 to 1' "$wavesmith" emit good.yaml --point 2
@@ -114,6 +118,8 @@ for option in --set=block_n=16 --shape=D=64 --causal=none --point=1 --backend=ll
 done
 "$wavesmith" inspect ../other.hsaco | grep -q 'waves a SIMD unknown' || fail 'waves of gfx942'
 "$wavesmith" inspect ../other.hsaco --json | grep -q '"waves_per_simd": null' || fail 'JSON waves'
+
+expect 2 '65536' "$wavesmith" run ../loops.hsaco --kernel cold --lds 70000 --grid 1 --block 32
 
 # Errors are on stdout too with --json
 for arguments in 'compile missing.yaml' 'verify good.yaml --shape B=0' 'inspect missing.hsaco' \

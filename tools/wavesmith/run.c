@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/target.h"
 #include "tools/wavesmith/device.h"
 #include "tools/wavesmith/output.h"
 
@@ -235,6 +236,14 @@ static enum ws_status read_kernel(struct run *run, struct ws_error *error)
         status = ws_object_choose(&run->object, run->arguments->kernel, &run->info, &detail);
     if (status != WS_OK)
         return ws_fail_at(error, status, path, 0, 0, "%s", detail.message);
+    const struct ws_target *target = ws_target_find(run->object.arch);
+    uint64_t lds = (uint64_t)run->info->lds_bytes + run->launch.dynamic_lds;
+    if (target && lds > (uint64_t)target->lds_bytes)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "--lds %u: with the kernel's own %u bytes that is more than the %d that a "
+                       "workgroup has on %s",
+                       run->launch.dynamic_lds, run->info->lds_bytes, target->lds_bytes,
+                       run->object.arch);
     return ws_run_check_args(run->info, run->args, run->arg_count, error);
 }
 
