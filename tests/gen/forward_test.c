@@ -43,6 +43,12 @@ static const char *const variants[] = {
     "head_dim_qk=96 head_dim_v=32 v_mode=rows alignment=2",
     "head_dim=64 dtype=bf16 addr=buffer waves_per_eu=4 sched=none",
     "head_dim=128 arch=gfx1102",
+    "head_dim=64 mask=window align=top_left",
+    "head_dim=64 mask=window window=-1,5 varlen=1",
+    "head_dim_qk=72 head_dim_v=136 softcap=1 alibi=1 bias=1 sink=1 varlen=1 mask=causal "
+    "addr=buffer",
+    "head_dim=64 dtype=bf16 bias=1 alibi=1 q_scale=pre rescale=lazy_sum",
+    "head_dim=120 v_layout=transposed dtype=bf16 mask=causal addr=buffer",
 };
 
 static void ir_is_well_formed(void **state)
@@ -168,6 +174,11 @@ static void conflicts_have_reasons(void **state)
         {"head_dim=64 pipelining=qk_ahead rescale=lazy_sum", "set rescale: lazy_max"},
         {"head_dim=64 p_mode=lds rescale=lazy_sum", "set p_mode: swap"},
         {"head_dim=64 fuse_k=1 k_mode=lds", "choose lds_batch"},
+        {"head_dim=64 softcap=1 q_scale=pre", "set q_scale: exact"},
+        {"head_dim=64 window=3,0 mask=causal", "leave window out"},
+        {"head_dim=64 v_layout=transposed varlen=1", "set v_layout: row"},
+        {"head_dim=64 v_layout=transposed v_mode=rows", "leave it at gather"},
+        {"head_dim_qk=192 head_dim_v=128", "q_mode: global"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ws_spec spec = make_spec(rows[i].settings);
@@ -240,21 +251,23 @@ static void grid_covers_the_queries(void **state)
     assert_int_equal(grid("head_dim=64", &args, &workgroups, &error), WS_OK);
 }
 
-static void expect_refusal(const struct ws_fmha_fwd_args *args, const char *reason)
+static void expect_refusal(const char *settings, const struct ws_fmha_fwd_args *args,
+                           const char *reason)
 {
     struct ws_error error;
     uint32_t workgroups;
-    assert_int_equal(grid("head_dim=64", args, &workgroups, &error), WS_ERROR_ARGUMENT);
+    assert_int_equal(grid(settings, args, &workgroups, &error), WS_ERROR_ARGUMENT);
     if (strstr(error.message, reason) == NULL)
         fail_msg("expected \"%s\" in \"%s\"", reason, error.message);
 }
 
-#define REFUSED(field, value, reason)                                                              \
+#define REFUSED_BY(settings, field, value, reason)                                                 \
     do {                                                                                           \
         struct ws_fmha_fwd_args args = make_args();                                                \
         args.field = (value);                                                                      \
-        expect_refusal(&args, reason);                                                             \
+        expect_refusal("head_dim=64 " settings, &args, reason);                                    \
     } while (0)
+#define REFUSED(field, value, reason) REFUSED_BY("alignment=16", field, value, reason)
 
 static void wrong_launches_have_reasons(void **state)
 {
@@ -276,12 +289,51 @@ static void wrong_launches_have_reasons(void **state)
     REFUSED(q_batch_stride, INT64_MAX / 8 * 8 - 64, "64 bits");
 }
 
+static void wrong_features_have_reasons(void **state)
+{
+    (void)state;
+    REFUSED_BY("mask=window", window_left, -2, "window_left is -2");
+    REFUSED_BY("mask=window window=5,0", window_left, 6, "generated for 5 and 0");
+    REFUSED_BY("mask=window", seqlen_q, INT32_MAX - 4096, "their sum");
+    REFUSED_BY("softcap=1", softcap, 0, "softcap is 0");
+    REFUSED_BY("softcap=1", softcap, __builtin_inff(), "finite");
+    REFUSED_BY("sink=1", sink, 0, "sink is at 0x0");
+    REFUSED_BY("alibi=1", alibi_slopes, 0x10002, "multiple of 4");
+    REFUSED_BY("varlen=1", cu_seqlens_q, 0, "cu_seqlens_q is at 0x0");
+    REFUSED_BY("bias=1", bias, 0, "bias is at 0x0");
+    REFUSED_BY("v_layout=transposed", v_token_stride, INT64_C(1) << 26,
+               "span less than 2^32 bytes");
+}
+
+/* What a variant has no use for may be left 0, and so may optional arrays. */
+static void launches_with_features(void **state)
+{
+    (void)state;
+    struct ws_fmha_fwd_args args = make_args();
+    struct ws_error error;
+    uint32_t workgroups;
+    args.lse = 0;
+    assert_int_equal(grid("head_dim=64 lse=0", &args, &workgroups, &error), WS_OK);
+    args = make_args();
+    args.cu_seqlens_q = args.cu_seqlens_k = 0x60000;
+    args.q_batch_stride = args.o_batch_stride = 0; /* packed: not used */
+    assert_int_equal(grid("head_dim=64 varlen=1", &args, &workgroups, &error), WS_OK);
+    assert_int_equal(workgroups, 7 * 4 * 2);
+    args = make_args();
+    args.bias = 0x60000;
+    args.bias_token_stride = 200;
+    assert_int_equal(grid("head_dim=64 bias=1", &args, &workgroups, &error), WS_OK);
+    args.window_left = args.window_right = -1;
+    assert_int_equal(grid("head_dim=64 mask=window", &args, &workgroups, &error), WS_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ir_is_well_formed),         cmocka_unit_test(ir_is_repeatable),
         cmocka_unit_test(every_lever_value_matters), cmocka_unit_test(conflicts_have_reasons),
         cmocka_unit_test(grid_covers_the_queries),   cmocka_unit_test(wrong_launches_have_reasons),
+        cmocka_unit_test(launches_with_features),    cmocka_unit_test(wrong_features_have_reasons),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

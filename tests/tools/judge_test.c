@@ -272,6 +272,46 @@ static void equal_scores_give_the_mean(void **state)
     free_fixture(&f);
 }
 
+/* What features do to a row, against the definition written out. */
+static void features_are_as_defined(void **state)
+{
+    struct fixture f;
+    struct ws_error error;
+    struct ws_reference reference = {0};
+    make_fixture(&f, WS_F16, WS_MASK_NONE, "B=1,Hq=2,Hk=1,Sq=5,Sk=9", *(uint64_t *)*state);
+    ws_inputs_free(&f.inputs);
+    f.problem.bias = f.problem.alibi = f.problem.sink = true;
+    f.problem.softcap = 2;
+    ws_problem_pack(&f.problem);
+    assert_ok(ws_inputs_create(&f.inputs, &f.problem, WS_INPUT_NORMAL, &error), &error);
+    float *bias = f.inputs.tensor[WS_BIAS].data + (1 * 5 + 3) * 9; /* head 1, query 3 */
+    const float *q = ws_values_row(&f.inputs.tensor[WS_Q], 0, 1, 3);
+    for (int64_t j = 0; j < 9; ++j)
+        bias[j] = j == 4 ? -INFINITY : 0.125F * (float)j;
+    double sum = exp((double)f.inputs.sink[1]);
+    double first = 0;
+    for (int64_t j = 0; j < 9; ++j) {
+        const float *k = ws_values_row(&f.inputs.tensor[WS_K], 0, 0, j);
+        double s = 0;
+        for (int64_t d = 0; d < 32; ++d)
+            s += (double)q[d] * (double)k[d];
+        s = 2 * tanh(s * (double)ws_problem_scale(&f.problem) / 2) + (double)bias[j] -
+            (double)f.inputs.slopes[1] * fabs(3.0 + 9 - 5 - (double)j);
+        sum += exp(s);
+        first += exp(s) * (double)ws_values_row(&f.inputs.tensor[WS_V], 0, 0, j)[0];
+    }
+    assert_ok(ws_reference_create(&reference, &f.problem, &error), &error);
+    ws_reference_row(&reference, &f.problem, &f.inputs, 0, 1, 3);
+    assert_true(fabs(reference.lse - log(sum)) < 1e-9);
+    assert_true(fabs(reference.o[0] - first / sum) < 1e-9);
+    for (int64_t j = 0; j < 9; ++j)
+        bias[j] = -INFINITY;
+    ws_reference_row(&reference, &f.problem, &f.inputs, 0, 1, 3);
+    assert_true(isinf(reference.lse) && reference.lse < 0 && reference.o[0] == 0);
+    ws_reference_free(&reference);
+    free_fixture(&f);
+}
+
 /* One key far above the rest: O is its V, of the KV head that the query head belongs to. */
 static void a_dominant_key_wins(void **state)
 {
@@ -335,6 +375,7 @@ int main(void)
     static uint64_t seed;
     seed = test_seed();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(features_are_as_defined, &seed),
         cmocka_unit_test_prestate(good_output_passes, &seed),
         cmocka_unit_test_prestate(wrong_output_fails, &seed),
         cmocka_unit_test_prestate(wrong_lse_fails, &seed),
