@@ -247,7 +247,7 @@ static void random_problems_are_reproduced(void **state)
     int broadcast = 0;
     for (int i = 0; i < 2000; ++i) {
         char text[WS_PROBLEM_TEXT_SIZE];
-        struct ws_problem problem = make_varlen_problem("");
+        struct ws_problem problem = make_varlen_problem(NULL);
         struct ws_problem again = {0};
         ws_problem_randomize(&problem, &random);
         ws_problem_text(&problem, text);
