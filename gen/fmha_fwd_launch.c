@@ -8,7 +8,7 @@
 struct tensor {
     const char *name;
     uint64_t pointer;
-    const int64_t *strides; /* batch, head, token */
+    int64_t strides[3]; /* batch, head, token */
     int32_t heads, tokens;
     int tile;      /* tokens that one wave addresses with 32-bit offsets */
     int row_bytes; /* of a row, what is addressed from the start of a block on */
@@ -77,21 +77,20 @@ static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_
     const int bytes = WS_FWD_ELEMENT_BYTES, align = spec->alignment, f32 = 4;
     const int block_bytes = a->seqlen_k > 0 ? keys * bytes : 0;
     const bool is_vt = spec->v_layout == WS_V_TRANSPOSED;
-    const struct tensor q = {
-        "q", a->q, &a->q_batch_stride, a->heads_q, a->seqlen_q, rows, qk_bytes, bytes, align, 0};
-    const struct tensor k = {
-        "k", a->k, &a->k_batch_stride, a->heads_k, a->seqlen_k, keys, qk_bytes, bytes, align, 0};
-    const struct tensor v = {
-        "v", a->v, &a->v_batch_stride, a->heads_k, a->seqlen_k, keys, v_bytes, bytes, align, 0};
-    const struct tensor vt = {
-        "v", a->v, &a->v_batch_stride, a->heads_k, dims, dims, block_bytes, bytes, align, 0};
-    const struct tensor o = {
-        "o", a->o, &a->o_batch_stride, a->heads_q, a->seqlen_q, rows, v_bytes, bytes, align, 1};
-    const struct tensor lse = {
-        "lse", a->lse, &a->lse_batch_stride, a->heads_q, a->seqlen_q, rows, f32, f32, f32, 1};
-    const struct tensor bias = {"bias",      a->bias, &a->bias_batch_stride, a->heads_q,
-                                a->seqlen_q, rows,    block_bytes,           bytes,
-                                align,       0};
+#define TENSOR(name, ...)                                                                          \
+    {                                                                                              \
+        #name, a->name, {a->name##_batch_stride, a->name##_head_stride, a->name##_token_stride},   \
+            __VA_ARGS__                                                                            \
+    }
+    const int32_t hq = a->heads_q, hk = a->heads_k, sq = a->seqlen_q, sk = a->seqlen_k;
+    const struct tensor q = TENSOR(q, hq, sq, rows, qk_bytes, bytes, align, false);
+    const struct tensor k = TENSOR(k, hk, sk, keys, qk_bytes, bytes, align, false);
+    const struct tensor v = TENSOR(v, hk, sk, keys, v_bytes, bytes, align, false);
+    const struct tensor vt = TENSOR(v, hk, dims, dims, block_bytes, bytes, align, false);
+    const struct tensor o = TENSOR(o, hq, sq, rows, v_bytes, bytes, align, true);
+    const struct tensor lse = TENSOR(lse, hq, sq, rows, f32, f32, f32, true);
+    const struct tensor bias = TENSOR(bias, hq, sq, rows, block_bytes, bytes, align, false);
+#undef TENSOR
     const struct tensor *const tensors[] = {
         &q, &k, is_vt ? &vt : &v, &o, spec->lse ? &lse : NULL, spec->bias ? &bias : NULL};
     for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) {

@@ -19,8 +19,8 @@ static bool is_transposed(const struct ws_fwd *f)
 struct ws_fwd_group ws_fwd_group_at(const struct ws_fwd *f, int first)
 {
     /* A lane's run is one load; or the units in which V is staged, of 4 head dims, lie in a run. */
-    static const int run_sizes[] = {WS_FWD_GROUP_MAX, 6, 4, 2, 1};
-    static const int staged_sizes[] = {WS_FWD_GROUP_MAX, 4, 1};
+    static const int run_sizes[] = {WS_FWD_GROUP_MAX, 6, 4, 2, 0};
+    static const int staged_sizes[] = {WS_FWD_GROUP_MAX, 4, 0};
     const bool is_staged = ws_fwd_stages_values(f->spec);
     const int *sizes = is_staged ? staged_sizes : run_sizes;
     const bool is_rows =
@@ -29,15 +29,18 @@ struct ws_fwd_group ws_fwd_group_at(const struct ws_fwd *f, int first)
     const bool is_padded = f->spec->head_dim_v % WS_FWD_ATOM != 0;
     if (left == 0 || !is_rows)
         return (struct ws_fwd_group){first, left > 0};
-    int size = 0;
     /* The padding starts at a multiple of 8 head dims: a run of 6 may lie across. */
-    while (sizes[size] > left || (sizes[size] == 6 && left == 6 && is_padded))
-        size++;
-    return (struct ws_fwd_group){first, sizes[size]};
+    for (; *sizes > 0; sizes++) {
+        if (*sizes <= left && !(*sizes == 6 && left == 6 && is_padded))
+            return (struct ws_fwd_group){first, *sizes};
+    }
+    return (struct ws_fwd_group){first, 1};
 }
 
 int ws_fwd_group_rows(const struct ws_fwd *f, struct ws_fwd_group group)
 {
+    if (group.tiles == 0)
+        return 0;
     int rows = (f->spec->head_dim_v - group.first * WS_FWD_ATOM) / group.tiles;
     return rows < WS_FWD_ATOM ? rows : WS_FWD_ATOM;
 }

@@ -45,8 +45,7 @@ static const char *const variants[] = {
     "head_dim=128 arch=gfx1102",
     "head_dim=64 mask=window align=top_left",
     "head_dim=64 mask=window window=-1,5 varlen=1",
-    "head_dim_qk=72 head_dim_v=136 softcap=1 alibi=1 bias=1 sink=1 varlen=1 mask=causal "
-    "addr=buffer",
+    "head_dim_qk=72 head_dim_v=136 softcap=1 alibi=1 bias=1 sink=1 varlen=1 addr=buffer",
     "head_dim=64 dtype=bf16 bias=1 alibi=1 q_scale=pre rescale=lazy_sum",
     "head_dim=120 v_layout=transposed dtype=bf16 mask=causal addr=buffer",
 };
