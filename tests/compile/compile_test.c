@@ -3,7 +3,8 @@
 
 #include "tests/compile/support.h"
 
-static const struct ws_codegen_options in_process = {.backend = WS_BACKEND_LLVM};
+static const struct ws_codegen_options in_process = {.backend = WS_BACKEND_LLVM,
+                                                     .isolation = WS_ISOLATION_NONE};
 
 static void compiles(void **state)
 {

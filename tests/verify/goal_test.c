@@ -12,13 +12,15 @@ static const struct promise {
     {"goal_d128", "", 120},
     {"goal_d128", "mask=causal", 120},
     {"goal_d128", "q_scale=pre", 117},
+    {"goal_d128", "p_round=truncate", 115},
     {"goal_d128", "dtype=bf16", 132},
-    {"goal_d128", "dtype=bf16 p_round=nearest", 132},
+    {"goal_d128", "dtype=bf16 p_round=truncate", 132},
     {"goal_d64", "", 66},
     {"goal_d64", "mask=causal", 66},
     {"goal_d64", "q_scale=pre", 63},
-    {"goal_d64", "dtype=bf16", 80},
-    {"goal_d64", "dtype=bf16 p_round=nearest", 84},
+    {"goal_d64", "p_round=truncate", 63},
+    {"goal_d64", "dtype=bf16", 84},
+    {"goal_d64", "dtype=bf16 p_round=truncate", 80},
 };
 
 enum { LDS_BYTES_MAX = 34 * 1024, LDS_DISTANCE = 100, GLOBAL_DISTANCE = 500, WAITS_MAX = 6 };
