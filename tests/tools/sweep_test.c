@@ -24,7 +24,7 @@ static int compare_ids(const void *a, const void *b)
 static size_t count_large(const struct ws_config *config)
 {
     size_t large = 0;
-    char(*ids)[WS_ID_SIZE] = calloc(config->count, sizeof *ids);
+    char (*ids)[WS_ID_SIZE] = calloc(config->count, sizeof *ids);
     assert_non_null(ids);
     for (size_t i = 0; i < config->count; ++i) {
         const struct ws_config_point *point = &config->points[i];
