@@ -121,7 +121,7 @@ static inline float emu_turn(float x, unsigned quarters)
     uint64_t y = (emu_bits64(cosine) & odd) | (emu_bits64(sine) & ~odd);
     y ^= (quadrant & 2) << 62;
     float turned = (float)emu_double(y);
-    return fabsf(x) < INFINITY ? turned : x - x;
+    return fabsf(x) < INFINITY ? turned : x * 0.0F;
 }
 
 /* v_sin_f32 and v_cos_f32: x in revolutions; infinities give NaN. */
