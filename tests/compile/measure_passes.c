@@ -12,16 +12,18 @@
 
 enum { LINES_MAX = 20000, REPEATS = 5 };
 
+#define COMBINE "instcombine<no-verify-fixpoint>"
+
 static const char *const candidates[] = {
     "default<O3>",
     "default<O1>",
     "verify",
     "early-cse",
-    "instcombine",
-    "early-cse,instcombine",
-    "function(early-cse,instcombine),amdgpu-attributor",
-    "function(early-cse,instcombine,loop-mssa(licm))",
-    "function(early-cse,instcombine,loop-mssa(licm),gvn,instcombine)",
+    COMBINE,
+    "early-cse," COMBINE,
+    "function(early-cse," COMBINE "),amdgpu-attributor",
+    "function(early-cse," COMBINE ",loop-mssa(licm))",
+    "function(early-cse," COMBINE ",loop-mssa(licm),gvn," COMBINE ")",
 };
 
 struct loop {
