@@ -10,29 +10,9 @@
 
 #include "gen/fmha_fwd_stage.h"
 #include "gen/kernel.h"
+#include "gen/setting.h"
 #include "ir/builder.h"
 #include "ir/tile.h"
-
-/* Values of the enum levers, in the order of levers.def. */
-enum {
-    WS_V_MODE_GATHER,
-    WS_V_MODE_ROWS,
-    WS_V_MODE_LDS,
-    WS_V_MODE_LDS_T,
-    WS_V_MODE_LDS_FRAG,
-};
-enum { WS_K_MODE_GLOBAL, WS_K_MODE_LDS };
-enum { WS_P_MODE_SWAP, WS_P_MODE_LDS, WS_P_MODE_BPERMUTE };
-enum { WS_FUSE_K_AUTO, WS_FUSE_K_0, WS_FUSE_K_1 };
-enum { WS_PIPELINING_NONE, WS_PIPELINING_QK_AHEAD };
-enum { WS_ADDR_GLOBAL, WS_ADDR_BUFFER };
-enum { WS_RESCALE_EAGER, WS_RESCALE_LAZY_MAX, WS_RESCALE_LAZY_SUM };
-enum { WS_Q_SCALE_EXACT, WS_Q_SCALE_PRE };
-enum { WS_Q_MODE_REG, WS_Q_MODE_GLOBAL, WS_Q_MODE_LDS };
-enum { WS_SCHED_NONE, WS_SCHED_BARRIERS, WS_SCHED_GROUPS, WS_SCHED_SETPRIO };
-enum { WS_LDS_LAYOUT_PLAIN, WS_LDS_LAYOUT_PADDED, WS_LDS_LAYOUT_SWIZZLED };
-enum { WS_P_ROUND_NEAREST, WS_P_ROUND_TRUNCATE };
-enum { WS_GRID_ORDER_PLAIN, WS_GRID_ORDER_LONGEST_FIRST };
 
 /* Places in the argument block. */
 enum ws_fwd_arg {
@@ -43,10 +23,9 @@ enum ws_fwd_arg {
 
 enum {
     WS_FWD_ATOM = 16, /* rows, keys and head dims of one atom */
-    WS_FWD_HEAD_DIM_MAX = 256,
     WS_FWD_ROWS_MAX = 4,
     WS_FWD_KEYS_MAX = 8,
-    WS_FWD_CHUNKS_MAX = WS_FWD_HEAD_DIM_MAX / WS_FWD_ATOM,
+    WS_FWD_CHUNKS_MAX = WS_HEAD_DIM_MAX / WS_FWD_ATOM,
     WS_FWD_GROUP_MAX = 8, /* head dim tiles whose V is in registers at a time */
     WS_FWD_ELEMENT_BYTES = 2,
 };

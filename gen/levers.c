@@ -5,10 +5,12 @@
 #include "gen/words.h"
 
 static const struct ws_lever_info levers[WS_LEVER_COUNT] = {
-#define ENUM(name, init, values, help) {#name, WS_LEVER_ENUM, #init, values, help},
+#define VALUE(constant, word) " " #word
+#define ENUM(name, init, values, help) {#name, WS_LEVER_ENUM, #init, &(values)[1], help},
 #define INTEGER(name, init, values, help) {#name, WS_LEVER_INTEGER, #init, values, help},
 #define FLAG(name, init, help) {#name, WS_LEVER_FLAG, #init, "0 1", help},
 #include "gen/levers.def"
+#undef VALUE
 #undef ENUM
 #undef INTEGER
 #undef FLAG

@@ -9,9 +9,13 @@
 #define FEATURES WS_SECTION_FEATURES
 
 static const struct ws_setting fields[WS_FIELD_COUNT] = {
+#define VALUE(constant, word) " " #word
+#define CHOICE(name, values, help) {#name, TOP, WS_SETTING_CHOICE, &(values)[1], "", help},
 #define FIELD(name, section, type, values, planned, help)                                          \
     {#name, section, WS_SETTING_##type, values, planned, help},
 #include "gen/fields.def"
+#undef VALUE
+#undef CHOICE
 #undef FIELD
 };
 

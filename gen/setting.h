@@ -18,8 +18,10 @@ enum ws_setting_type {
 };
 
 enum ws_field {
+#define CHOICE(name, values, help) WS_FIELD_##name,
 #define FIELD(name, section, type, values, planned, help) WS_FIELD_##name,
 #include "gen/fields.def"
+#undef CHOICE
 #undef FIELD
     WS_FIELD_COUNT
 };

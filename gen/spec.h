@@ -13,10 +13,22 @@
 extern "C" {
 #endif
 
-enum ws_dtype { WS_F16, WS_BF16 };
-enum ws_mask { WS_MASK_NONE, WS_MASK_CAUSAL, WS_MASK_WINDOW };
-/* Which corner of the score matrix the diagonal of a mask is anchored to. */
-enum ws_align { WS_ALIGN_BOTTOM_RIGHT, WS_ALIGN_TOP_LEFT };
+/* Values of fields (enum ws_dtype, ...) and of levers (WS_V_MODE_GATHER, ...), in the order of
+ * their tables. */
+#define VALUE(constant, word) constant,
+#define CHOICE(name, values, help) enum ws_##name{values};
+#define FIELD(name, section, type, values, planned, help)
+#include "gen/fields.def"
+#undef CHOICE
+#undef FIELD
+#define ENUM(name, init, values, help) enum { values };
+#define INTEGER(name, init, values, help)
+#define FLAG(name, init, help)
+#include "gen/levers.def"
+#undef ENUM
+#undef INTEGER
+#undef FLAG
+#undef VALUE
 
 enum ws_lever {
 #define ENUM(name, init, values, help) WS_LEVER_##name,
@@ -28,9 +40,6 @@ enum ws_lever {
 #undef FLAG
     WS_LEVER_COUNT
 };
-
-/* V as [key][head dim] or as [head dim][key]; what comes last is contiguous. */
-enum ws_v_layout { WS_V_ROW, WS_V_TRANSPOSED };
 
 enum { WS_WINDOW_OPEN = -1, WS_WINDOW_AT_LAUNCH = -2 };
 
@@ -44,10 +53,11 @@ struct ws_spec {
     enum ws_dtype dtype;
     int head_dim_qk, head_dim_v; /* 0: still open */
     enum ws_mask mask;
-    enum ws_align align;
+    enum ws_align align; /* which corner of the score matrix the diagonal is anchored to */
     /* Of mask window: keys to either side of the diagonal, or WS_WINDOW_OPEN; or both
      * WS_WINDOW_AT_LAUNCH: the arguments say it. */
     int window_left, window_right;
+    /* V as [key][head dim] or as [head dim][key]; what comes last is contiguous. */
     enum ws_v_layout v_layout;
     bool lse; /* write the log-sum-exp */
     bool varlen, softcap, sink, alibi, bias;
