@@ -131,6 +131,21 @@ static void the_loop_with_most_products_is_first(void **state)
     ws_isa_free(&isa);
 }
 
+static void of_equal_products_the_unmasked_is_first(void **state)
+{
+    struct ws_isa isa;
+    read_kernel(&isa, *state, "masked");
+    assert_int_equal(isa.loop_count, 3);
+    for (int i = 0; i < 3; ++i)
+        assert_int_equal(isa.loops[i].hot.by_class[WS_ISA_MMA], 1);
+    assert_int_equal(isa.loops[0].hot.total, 3);
+    assert_int_equal(isa.loops[1].hot.total, 4);
+    assert_int_equal(isa.loops[2].hot.total, 4);
+    assert_true(isa.loops[1].offset < isa.loops[0].offset);
+    assert_true(isa.loops[0].offset < isa.loops[2].offset);
+    ws_isa_free(&isa);
+}
+
 static void a_kernel_without_loops(void **state)
 {
     struct ws_isa isa;
@@ -173,6 +188,7 @@ int main(void)
         cmocka_unit_test(loads_wait_for_later_rounds),
         cmocka_unit_test(distances_have_a_spread),
         cmocka_unit_test(the_loop_with_most_products_is_first),
+        cmocka_unit_test(of_equal_products_the_unmasked_is_first),
         cmocka_unit_test(a_kernel_without_loops),
         cmocka_unit_test(bad_code_is_refused),
     };

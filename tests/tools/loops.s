@@ -121,6 +121,24 @@
 	s_endpgm
 	kernel_end spread
 
+// The same products with a mask, without, and with one again.
+	kernel masked
+	s_mov_b32 s0, 4
+	.macro masked_loop name mask
+.L\name:
+	v_wmma_f32_16x16x16_f16 v[24:31], v[0:7], v[8:15], v[24:31]
+	.if \mask
+	v_cndmask_b32 v24, v24, v20, vcc_lo
+	.endif
+	s_sub_u32 s0, s0, 1
+	s_cbranch_scc0 .L\name
+	.endm
+	masked_loop left 1
+	masked_loop middle 0
+	masked_loop right 1
+	s_endpgm
+	kernel_end masked
+
 	kernel straight
 	v_mov_b32 v0, 0
 	s_endpgm
@@ -143,6 +161,16 @@ amdhsa.kernels:
     .vgpr_count: 32
   - .name: nested
     .symbol: nested.kd
+    .kernarg_segment_size: 0
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .wavefront_size: 32
+    .max_flat_workgroup_size: 32
+    .sgpr_count: 8
+    .vgpr_count: 32
+  - .name: masked
+    .symbol: masked.kd
     .kernarg_segment_size: 0
     .kernarg_segment_align: 8
     .group_segment_fixed_size: 0

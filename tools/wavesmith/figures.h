@@ -32,7 +32,8 @@ enum ws_status ws_figures_read(struct ws_figures *figures, const void *image,
                                struct ws_error *error);
 void ws_figures_free(struct ws_figures *figures);
 
-/* The main loop: the innermost one with the most matrix products, NULL if none has any. */
+/* The main loop: the innermost one with the most matrix products, of those the one with the fewest
+ * instructions; NULL if none has any products. */
 const struct ws_isa_loop *ws_figures_main_loop(const struct ws_figures *figures);
 
 /* 16 x 16 score tiles of one round of a loop; 0 if the head dims are unknown. */

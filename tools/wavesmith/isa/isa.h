@@ -94,7 +94,8 @@ struct ws_isa {
     size_t count;
     struct ws_isa_block *blocks; /* in order of address; 0 is the entry */
     int block_count;
-    struct ws_isa_loop *loops; /* the main loop first: innermost, most matrix products */
+    /* The main loop first: innermost, most matrix products, fewest instructions. */
+    struct ws_isa_loop *loops;
     int loop_count;
     struct ws_isa_counts all;
 };

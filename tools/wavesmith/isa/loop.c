@@ -185,6 +185,8 @@ static enum ws_status find_loops(struct finder *finder, const char *arch, struct
     return status;
 }
 
+/* Loops over the same products are one loop with and without a mask: the one without has fewer
+ * instructions, and does most of the work. */
 static int compare_loops(const void *a, const void *b)
 {
     const struct ws_isa_loop *x = a;
@@ -193,6 +195,8 @@ static int compare_loops(const void *a, const void *b)
         return x->innermost ? -1 : 1;
     if (x->mma_flops != y->mma_flops)
         return x->mma_flops > y->mma_flops ? -1 : 1;
+    if (x->hot.total != y->hot.total)
+        return x->hot.total < y->hot.total ? -1 : 1;
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
