@@ -305,7 +305,7 @@ enum ws_status ws_fmha_fwd_emit(const struct ws_spec *spec, enum ws_mutant mutan
     int work_items = spec->lever[WS_LEVER_num_waves] * target->wave_size;
     struct ws_fwd f = {
         .spec = spec,
-        .atom = ws_atom_find(target, element, WS_FWD_ATOM, WS_FWD_ATOM),
+        .atom = ws_atom_find(target, element, WS_FWD_ATOM, WS_FWD_ATOM, WS_FWD_ATOM),
         .mutant = mutant,
         .rows = spec->lever[WS_LEVER_bm_tiles],
         .keys = spec->lever[WS_LEVER_block_n] / WS_FWD_ATOM,

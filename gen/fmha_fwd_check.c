@@ -1,5 +1,6 @@
 /* What can be generated. */
 #include "gen/fmha_fwd.h"
+#include "ir/atom.h"
 #include "ir/target.h"
 
 static int atoms(int head_dim)
@@ -180,6 +181,9 @@ enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *er
     const struct ws_target *target = ws_target_find(spec->arch);
     if (!target)
         return ws_fail(error, WS_ERROR_SPEC, "unknown arch `%s`", spec->arch);
+    if (target->atoms != ws_atoms_gfx11)
+        return ws_fail(error, WS_ERROR_SPEC, "arch %s: fmha_fwd is not there yet%s%s", spec->arch,
+                       target->missing ? ": " : "", target->missing ? target->missing : "");
     enum ws_status status = check_features(spec, error);
     if (status == WS_OK)
         status = check_lds(spec, target, error);

@@ -88,8 +88,8 @@ struct ws_value *ws_fwd_multiply(struct ws_fwd *f, struct ws_value *key_side,
                                  struct ws_value *query_side, struct ws_value *c)
 {
     const bool is_transposed = orientation(f)->is_transposed;
-    return ws_multiply_atom(&f->b, f->atom, is_transposed ? key_side : query_side,
-                            is_transposed ? query_side : key_side, c);
+    return ws_multiply(&f->b, f->atom, is_transposed ? key_side : query_side,
+                       is_transposed ? query_side : key_side, c);
 }
 
 struct ws_value *ws_fwd_largest(struct ws_fwd *f, struct ws_value *const *scores)
@@ -106,7 +106,7 @@ struct ws_value *ws_fwd_across_lanes(struct ws_fwd *f, struct ws_value *x, ws_fw
 {
     struct ws_builder *b = &f->b;
     if (orientation(f)->is_transposed)
-        return combine(b, x, ws_exchange_halves(b, x));
+        return combine(b, x, ws_exchange_lanes(b, x, WS_FWD_ATOM));
     for (int mask = WS_FWD_ATOM / 2; mask > 0; mask /= 2)
         x = combine(b, x, ws_exchange_lanes(b, x, mask));
     return x;
@@ -163,9 +163,10 @@ static struct ws_value *swap_send(struct ws_fwd *f, int row, struct ws_value *pa
     (void)row;
     for (int j = 0; j < pairs; j++) {
         struct ws_value *own = ws_element(b, packed, j);
-        other = ws_set_element(
-            b, other, j,
-            ws_is_mutant(f->mutant, exchange_omitted) ? own : ws_exchange_halves(b, own));
+        other = ws_set_element(b, other, j,
+                               ws_is_mutant(f->mutant, exchange_omitted)
+                                   ? own
+                                   : ws_exchange_lanes(b, own, WS_FWD_ATOM));
     }
     return other;
 }

@@ -35,13 +35,15 @@ static void set_kernel_attributes(struct ws_builder *b,
 {
     char text[32];
     set_enum_attribute(b, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind");
-    set_attribute(b, "target-cpu", attributes->target->name);
+    set_attribute(b, "target-cpu", b->target->name);
     snprintf(text, sizeof text, "%d,%d", attributes->work_items, attributes->work_items);
     set_attribute(b, "amdgpu-flat-work-group-size", text);
     if (attributes->waves_per_eu > 0) {
         snprintf(text, sizeof text, "%d", attributes->waves_per_eu);
         set_attribute(b, "amdgpu-waves-per-eu", text);
     }
+    if (b->target->accumulation_vgprs) /* what is moved there and back costs instructions */
+        set_attribute(b, "amdgpu-agpr-alloc", "0");
     set_attribute(b, "uniform-work-group-size", "true");
     for (size_t i = 0; i < sizeof nothing_implicit / sizeof nothing_implicit[0]; i++)
         set_attribute(b, nothing_implicit[i], "");
@@ -78,7 +80,8 @@ void ws_kernel_begin(struct ws_builder *b, struct LLVMOpaqueModule *module, cons
                      const struct ws_arg_table *args, const struct ws_kernel_attributes *attributes)
 {
     LLVMTypeRef types[ARGS_MAX];
-    *b = (struct ws_builder){.context = LLVMGetModuleContext(module), .module = module};
+    *b = (struct ws_builder){
+        .target = attributes->target, .context = LLVMGetModuleContext(module), .module = module};
     b->llvm = LLVMCreateBuilderInContext(b->context);
     set_types(b);
     for (uint32_t i = 0; i < args->count; i++)
@@ -128,24 +131,40 @@ struct ws_value *ws_intrinsic(struct ws_builder *b, const char *name,
     return ws_wrap(LLVMBuildCall2(b->llvm, type, function, values, (unsigned)operand_count, ""));
 }
 
-static LLVMTypeRef packed_type(struct ws_builder *b, const struct ws_atom *atom, int elements)
+static LLVMTypeRef operand_type(struct ws_builder *b, const struct ws_atom *atom)
 {
-    /* The bf16 form of the instruction takes its operands as integers. */
-    LLVMTypeRef type = atom->element == WS_ELEMENT_F16 ? b->f16 : b->i16;
-    return LLVMVectorType(type, (unsigned)elements);
+    const LLVMTypeRef types[] = {
+        [WS_OPERAND_F16] = b->f16, [WS_OPERAND_BF16] = b->bf16, [WS_OPERAND_I16] = b->i16};
+    return LLVMVectorType(types[atom->operand], (unsigned)atom->a_elements);
 }
 
-struct ws_value *ws_multiply_atom(struct ws_builder *b, const struct ws_atom *atom,
-                                  struct ws_value *a, struct ws_value *bb, struct ws_value *c)
+static struct ws_value *multiply_atom(struct ws_builder *b, const struct ws_atom *atom,
+                                      struct ws_value *a, struct ws_value *bb, struct ws_value *c)
 {
-    LLVMTypeRef type = packed_type(b, atom, atom->a_elements);
+    const bool is_wmma = atom->form == WS_ATOM_WMMA;
+    LLVMTypeRef type = operand_type(b, atom);
     LLVMTypeRef overloads[] = {LLVMTypeOf(ws_llvm(c)), type};
+    struct ws_value *zero = ws_i32(b, 0);
     struct ws_value *operands[] = {
         ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(a), type, "")),
         ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(bb), type, "")),
         c,
+        zero,
+        zero,
+        zero,
     };
-    return ws_intrinsic(b, atom->intrinsic, overloads, 2, operands, 3);
+    return ws_intrinsic(b, atom->intrinsic, overloads, is_wmma ? 2 : 0, operands, is_wmma ? 3 : 6);
+}
+
+struct ws_value *ws_multiply(struct ws_builder *b, const struct ws_atom *atom, struct ws_value *a,
+                             struct ws_value *bb, struct ws_value *c)
+{
+    const int dwords = atom->a_elements / 2;
+    const int all = (int)LLVMGetVectorSize(LLVMTypeOf(ws_llvm(a)));
+    for (int first = 0; first < all; first += dwords)
+        c = multiply_atom(b, atom, ws_slice(b, a, first, dwords), ws_slice(b, bb, first, dwords),
+                          c);
+    return c;
 }
 
 /* An empty asm statement: a vector register, left as it is; `count` operands, of which it is the

@@ -23,6 +23,7 @@ struct LLVMOpaqueValue;
 struct ws_value; /* an SSA value */
 
 struct ws_builder {
+    const struct ws_target *target;
     struct LLVMOpaqueContext *context;
     struct LLVMOpaqueModule *module;
     struct LLVMOpaqueBuilder *llvm;
@@ -112,6 +113,8 @@ struct ws_value *ws_element(struct ws_builder *b, struct ws_value *vector, int i
 struct ws_value *ws_set_element(struct ws_builder *b, struct ws_value *vector, int index,
                                 struct ws_value *x);
 struct ws_value *ws_concatenate(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+/* Elements first to first + count - 1. */
+struct ws_value *ws_slice(struct ws_builder *b, struct ws_value *vector, int first, int count);
 
 /* 16-bit data travels packed in i32 vectors. */
 struct ws_value *ws_as_f32(struct ws_builder *b, struct ws_value *x); /* the bits of an i32 */
@@ -128,9 +131,10 @@ struct ws_value *ws_set_half(struct ws_builder *b, struct ws_value *pair, struct
 struct ws_value *ws_packed_scale(struct ws_builder *b, enum ws_element element,
                                  struct ws_value *packed, struct ws_value *factor);
 
-/* The matrix atom on packed operands: A B + C. */
-struct ws_value *ws_multiply_atom(struct ws_builder *b, const struct ws_atom *atom,
-                                  struct ws_value *a, struct ws_value *bb, struct ws_value *c);
+/* A B + C of packed operands that hold the elements of one matrix atom or of several, whose
+ * products are summed. */
+struct ws_value *ws_multiply(struct ws_builder *b, const struct ws_atom *atom, struct ws_value *a,
+                             struct ws_value *bb, struct ws_value *c);
 
 /* The same i32 of each lane, but the optimiser cannot know that. No instruction, if x is not used
  * any more. A loop that carries a value through this computes what depends on it in the loop:

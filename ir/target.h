@@ -5,25 +5,35 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "runtime/abi/status.h"
 
-enum ws_family { WS_FAMILY_GFX11 };
+/* Loads that transpose between lanes. lds: ds_read_b64_tr_b16, 16 lanes a 4 x 16 block; global:
+ * global_load_tr_b128, 8 lanes an 8 x 8 block. */
+enum ws_transpose_load { WS_TRANSPOSE_NONE, WS_TRANSPOSE_LDS, WS_TRANSPOSE_GLOBAL };
 
 struct ws_atom;
 
 struct ws_target {
     const char *name; /* LLVM's processor name, "gfx1151" */
-    enum ws_family family;
     int wave_size;
-    int vgpr_file;    /* registers of one SIMD a lane: 1536 or 1024 */
+    int vgpr_file;    /* registers of one SIMD a lane, AGPRs of a unified file included */
     int vgpr_granule; /* allocation step */
-    int vgpr_max;     /* of one wave */
+    int vgpr_max;     /* of one wave, that every instruction can name */
     int sgpr_max;
     int waves_per_simd_max;
-    int lds_bytes;                      /* of one workgroup at most */
-    bool scalar_float;                  /* SALU has f32 arithmetic */
+    int lds_bytes;           /* of one workgroup at most */
+    uint32_t buffer_word3;   /* of a raw buffer descriptor: 32-bit data, range checked in bytes */
+    bool scalar_float;       /* SALU has f32 arithmetic */
+    bool row_exchange;       /* permlanex16 and DPP row_xmask; else lanes exchange through LDS */
+    bool accumulation_vgprs; /* AGPRs in a unified file: kernels ask for none */
+    bool bf16_dot;           /* a dot product of bf16 pairs */
+    bool pack_nearest;       /* one instruction rounds two f32 to nearest and packs them */
+    enum ws_transpose_load transpose_load;
+    int dma_bytes;                      /* a lane's loads straight to LDS are at most so wide; 0 */
     const struct ws_atom *const *atoms; /* matrix atoms, NULL-terminated */
+    const char *missing;                /* why no kernel can be generated; NULL: they can */
 };
 
 /* The row of a name, or NULL. */

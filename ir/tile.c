@@ -2,8 +2,7 @@
 
 #include "ir/llvm.h"
 
-/* Word 3 of a raw buffer descriptor on gfx11: 32-bit untyped data, range checked in bytes. */
-enum { BUFFER_WORD3 = 0x31004000, BUFFER_HIGH_ADDRESS = 0xFFFF };
+enum { BUFFER_HIGH_ADDRESS = 0xFFFF };
 
 enum { LOAD_DWORDS_MAX = 4 };
 
@@ -25,7 +24,7 @@ struct ws_value *ws_view_base(struct ws_builder *b, enum ws_addressing addressin
     words = ws_set_element(b, words, 0, ws_to_i32(b, bits));
     words = ws_set_element(b, words, 1, ws_and(b, high, ws_i32(b, BUFFER_HIGH_ADDRESS)));
     words = ws_set_element(b, words, 2, ws_i32(b, 0));
-    return ws_set_element(b, words, 3, ws_i32(b, BUFFER_WORD3));
+    return ws_set_element(b, words, 3, ws_i32(b, b->target->buffer_word3));
 }
 
 struct ws_value *ws_view_advance(struct ws_builder *b, const struct ws_view *view,

@@ -211,6 +211,21 @@ struct ws_value *ws_concatenate(struct ws_builder *b, struct ws_value *x, struct
                                           LLVMConstVector(indices, (unsigned)size), ""));
 }
 
+struct ws_value *ws_slice(struct ws_builder *b, struct ws_value *vector, int first, int count)
+{
+    enum { SLICE_MAX = 32 };
+    LLVMValueRef indices[SLICE_MAX];
+    if (count == vector_size(vector))
+        return vector;
+    if (count == 1)
+        return ws_element(b, vector, first);
+    for (int i = 0; i < count; i++)
+        indices[i] = LLVMConstInt(b->i32, (unsigned)(first + i), false);
+    LLVMValueRef poison = LLVMGetPoison(LLVMTypeOf(ws_llvm(vector)));
+    return ws_wrap(LLVMBuildShuffleVector(b->llvm, ws_llvm(vector), poison,
+                                          LLVMConstVector(indices, (unsigned)count), ""));
+}
+
 struct ws_value *ws_as_f32(struct ws_builder *b, struct ws_value *x)
 {
     return ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(x), b->f32, ""));

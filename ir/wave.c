@@ -18,9 +18,9 @@ struct ws_value *ws_first_lane(struct ws_builder *b, struct ws_value *x)
     return ws_intrinsic(b, "llvm.amdgcn.readfirstlane", &type, 1, &x, 1);
 }
 
-struct ws_value *ws_exchange_halves(struct ws_builder *b, struct ws_value *x)
+/* Lane i of a row of 16 reads lane i of the other row: the selectors are the identity. */
+static struct ws_value *other_row(struct ws_builder *b, struct ws_value *x)
 {
-    /* Lane i of one half reads lane i of the other: the selectors are the identity. */
     const uint32_t low_lanes = 0x76543210, high_lanes = 0xFEDCBA98;
     LLVMTypeRef type = LLVMTypeOf(ws_llvm(x));
     LLVMValueRef yes = LLVMConstInt(b->i1, 1, false), no = LLVMConstInt(b->i1, 0, false);
@@ -35,7 +35,7 @@ struct ws_value *ws_exchange_halves(struct ws_builder *b, struct ws_value *x)
     return ws_intrinsic(b, "llvm.amdgcn.permlanex16", &type, 1, operands, 6);
 }
 
-struct ws_value *ws_exchange_lanes(struct ws_builder *b, struct ws_value *x, int mask)
+static struct ws_value *in_row(struct ws_builder *b, struct ws_value *x, int mask)
 {
     enum { DPP_ROW_XMASK = 0x160, DPP_ALL = 0xF };
     LLVMTypeRef type = LLVMTypeOf(ws_llvm(x));
@@ -50,6 +50,31 @@ struct ws_value *ws_exchange_lanes(struct ws_builder *b, struct ws_value *x, int
     return ws_intrinsic(b, "llvm.amdgcn.update.dpp", &type, 1, operands, 6);
 }
 
+/* Where there is no DPP for it. */
+static struct ws_value *through_lds(struct ws_builder *b, struct ws_value *x, int mask)
+{
+    enum { SWIZZLE_LANES = 32, SWIZZLE_KEEP = 0x1F, SWIZZLE_XOR_SHIFT = 10 };
+    const bool is_f32 = LLVMTypeOf(ws_llvm(x)) == b->f32;
+    struct ws_value *bits = is_f32 ? ws_as_i32(b, x) : x, *other;
+    if (mask < SWIZZLE_LANES) {
+        uint32_t pattern = (uint32_t)mask << SWIZZLE_XOR_SHIFT | SWIZZLE_KEEP;
+        struct ws_value *operands[] = {bits, ws_i32(b, pattern)};
+        other = ws_intrinsic(b, "llvm.amdgcn.ds.swizzle", NULL, 0, operands, 2);
+    } else {
+        struct ws_value *lane = ws_xor(b, ws_work_item(b), ws_i32(b, (uint32_t)mask));
+        other = ws_lane_value(b, bits, lane); /* which counts lanes modulo the wave */
+    }
+    return is_f32 ? ws_as_f32(b, other) : other;
+}
+
+struct ws_value *ws_exchange_lanes(struct ws_builder *b, struct ws_value *x, int mask)
+{
+    enum { ROW = 16 };
+    if (!b->target->row_exchange)
+        return through_lds(b, x, mask);
+    return mask < ROW ? in_row(b, x, mask) : other_row(b, x);
+}
+
 struct ws_value *ws_lane_value(struct ws_builder *b, struct ws_value *x, struct ws_value *lane)
 {
     struct ws_value *operands[] = {ws_shift_left(b, lane, 2), x};
@@ -58,8 +83,9 @@ struct ws_value *ws_lane_value(struct ws_builder *b, struct ws_value *x, struct 
 
 struct ws_value *ws_any(struct ws_builder *b, struct ws_value *condition)
 {
-    struct ws_value *mask = ws_intrinsic(b, "llvm.amdgcn.ballot", &b->i32, 1, &condition, 1);
-    return ws_wrap(LLVMBuildICmp(b->llvm, LLVMIntNE, ws_llvm(mask), ws_llvm(ws_i32(b, 0)), ""));
+    LLVMTypeRef type = b->target->wave_size == 64 ? b->i64 : b->i32;
+    struct ws_value *mask = ws_intrinsic(b, "llvm.amdgcn.ballot", &type, 1, &condition, 1);
+    return ws_wrap(LLVMBuildICmp(b->llvm, LLVMIntNE, ws_llvm(mask), LLVMConstNull(type), ""));
 }
 
 static int elements(struct ws_value *x)
@@ -113,6 +139,11 @@ struct ws_value *ws_dot2(struct ws_builder *b, enum ws_element element, struct w
                          struct ws_value *y, struct ws_value *sum)
 {
     const bool is_f16 = element == WS_ELEMENT_F16;
+    if (!is_f16 && !b->target->bf16_dot) {
+        for (int high = 0; high < 2; high++)
+            sum = ws_fma(b, ws_unpack(b, element, x, high), ws_unpack(b, element, y, high), sum);
+        return sum;
+    }
     LLVMTypeRef type = LLVMVectorType(is_f16 ? b->f16 : b->bf16, 2);
     struct ws_value *operands[] = {
         ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(x), type, "")),
@@ -167,7 +198,7 @@ static struct ws_value *round_bf16(struct ws_builder *b, struct ws_value *x)
 struct ws_value *ws_pack_pair(struct ws_builder *b, enum ws_element element, bool nearest,
                               struct ws_value *low, struct ws_value *high)
 {
-    if (element == WS_ELEMENT_BF16)
+    if (element == WS_ELEMENT_BF16 && !(nearest && b->target->pack_nearest))
         return nearest ? ws_high_halves(b, round_bf16(b, low), round_bf16(b, high))
                        : ws_high_halves(b, ws_as_i32(b, low), ws_as_i32(b, high));
     if (nearest)

@@ -10,10 +10,7 @@ struct ws_value *ws_work_item(struct ws_builder *b); /* index in the flat workgr
 /* The value of the first active lane, the same in all lanes. */
 struct ws_value *ws_first_lane(struct ws_builder *b, struct ws_value *x);
 
-/* The value (i32 or f32) of lane ^ 16. All lanes must be active. */
-struct ws_value *ws_exchange_halves(struct ws_builder *b, struct ws_value *x);
-
-/* The value (i32 or f32) of lane ^ mask, mask < 16. All lanes must be active. */
+/* The value (i32 or f32) of lane ^ mask; mask is a power of two. All lanes must be active. */
 struct ws_value *ws_exchange_lanes(struct ws_builder *b, struct ws_value *x, int mask);
 
 /* The value (i32) of a lane that each lane chooses. All lanes must be active. */
@@ -32,7 +29,7 @@ struct ws_value *ws_log2(struct ws_builder *b, struct ws_value *x);
 struct ws_value *ws_reciprocal(struct ws_builder *b, struct ws_value *x);
 
 /* Two f32 >= 0, finite in the narrow type, packed. nearest: f16 up or down, to even on a tie; bf16
- * up on a tie; else towards zero, in fewer instructions. */
+ * up on a tie, or to even; else towards zero, in fewer instructions. */
 struct ws_value *ws_pack_pair(struct ws_builder *b, enum ws_element element, bool nearest,
                               struct ws_value *low, struct ws_value *high);
 

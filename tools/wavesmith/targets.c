@@ -11,10 +11,11 @@ static json_t *target_json(const struct ws_target *target)
     json_t *atoms = json_array();
     for (size_t i = 0; target->atoms[i]; ++i)
         json_array_append_new(atoms, json_string(target->atoms[i]->name));
-    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:o}", "arch", target->name, "wave_size",
-                     target->wave_size, "vgpr_file", target->vgpr_file, "vgpr_granule",
+    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:s?}", "arch", target->name,
+                     "wave_size", target->wave_size, "vgpr_file", target->vgpr_file, "vgpr_granule",
                      target->vgpr_granule, "vgpr_max", target->vgpr_max, "waves_per_simd_max",
-                     target->waves_per_simd_max, "lds_bytes", target->lds_bytes, "atoms", atoms);
+                     target->waves_per_simd_max, "lds_bytes", target->lds_bytes, "atoms", atoms,
+                     "missing", target->missing);
 }
 
 static int print_json(void)
@@ -38,6 +39,8 @@ int ws_command_targets(const struct ws_arguments *arguments)
                target->lds_bytes);
         for (size_t a = 0; target->atoms[a]; ++a)
             printf(" %s", target->atoms[a]->name);
+        if (target->missing)
+            printf(" none: %s", target->missing);
         putchar('\n');
     }
     return WS_EXIT_OK;
