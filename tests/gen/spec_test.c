@@ -148,7 +148,7 @@ static void test_set_errors(void **state)
         {"bm_tiles", "+1", "lever `bm_tiles` does not take `+1`; it takes: 1, 2, 4"},
         {"bm_tiles", "1 2", "lever `bm_tiles` does not take `1 2`; it takes: 1, 2, 4"},
         {"causal_early_exit", "yes", "does not take `yes`; it takes: false, true"},
-        {"arch", "gfx1159", "unknown arch `gfx1159`; there are: gfx1100, "},
+        {"arch", "gfx1159", "unknown arch `gfx1159`; there are: gfx90a, "},
         {"dtype", "f32", "`dtype` does not take `f32`; it takes: f16, bf16"},
         {"head_dim", "65",
          "`head_dim` does not take `65`; it takes a multiple of 8 from 16 to 256"},
@@ -248,7 +248,7 @@ static void test_check(void **state)
     }
     spec = good;
     snprintf(spec.arch, sizeof spec.arch, "gfx90");
-    refuse(&spec, "unknown arch `gfx90`; there are: gfx1100");
+    refuse(&spec, "unknown arch `gfx90`; there are: gfx90a");
     memset(spec.arch, 'x', sizeof spec.arch);
     refuse(&spec, "arch has no end");
     spec = good;
