@@ -27,7 +27,7 @@ printf '%s\nhead_dim: 128\n' "$config" >large.yaml
 # Foreign kernels: raw counts without head dims, counts a tile with them.
 says 'main loop at 0x[0-9a-f]+: 15 instructions, matrix share' "$wavesmith" inspect ../loops.hsaco
 grep -q 'a tile' out.txt && fail 'counts a tile without head dims'
-[ "$(grep -c 'SGPRs' out.txt)" -eq 6 ] || fail "all kernels: $(cat out.txt)"
+[ "$(grep -c 'SGPRs' out.txt)" -eq 7 ] || fail "all kernels: $(cat out.txt)"
 says '15 instructions, 0.0625 score tiles, 240.0 instructions a tile' \
     "$wavesmith" inspect ../loops.hsaco --kernel cold --head-dim 128
 [ "$(grep -c 'SGPRs' out.txt)" -eq 1 ] || fail "--kernel: $(cat out.txt)"
