@@ -382,7 +382,6 @@ static void double_divisions_round_exactly(void **state)
 
 int main(void)
 {
-    seed_random();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dpp_moves_between_lanes),
         cmocka_unit_test(dpp8_selects_in_groups_of_eight),

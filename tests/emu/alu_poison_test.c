@@ -234,7 +234,6 @@ static void dpp_and_vopd_move_poison(void **state)
 
 int main(void)
 {
-    seed_random();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(poison_follows_the_data),
         cmocka_unit_test(masks_are_poisoned_by_active_lanes),

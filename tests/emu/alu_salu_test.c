@@ -3,40 +3,9 @@
 
 #include <math.h>
 
-__extension__ typedef _Float16 f16;
 __extension__ typedef __float128 quad_float;
 
 enum { KEEP = 2, F32 = -32, F16 = -16, P16 = -17 };
-
-static float as_f32(uint64_t x)
-{
-    uint32_t bits = (uint32_t)x;
-    float y;
-    memcpy(&y, &bits, sizeof y);
-    return y;
-}
-
-static uint32_t from_f32(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static f16 as_f16(uint64_t x)
-{
-    uint16_t bits = (uint16_t)x;
-    f16 y;
-    memcpy(&y, &bits, sizeof y);
-    return y;
-}
-
-static uint32_t from_f16(f16 x)
-{
-    uint16_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
 
 /* Bit 2a + b of `table` for each pair of bits. */
 static uint64_t bitwise(unsigned table, uint64_t a, uint64_t b)
@@ -192,7 +161,6 @@ static struct machine *machine;
 static int assemble_cases(void **state)
 {
     (void)state;
-    seed_random();
     size_t length = 1;
     for (size_t i = 0; i < CASES; i++)
         length += strlen(cases[i].text) + 1;

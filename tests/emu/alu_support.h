@@ -1,6 +1,9 @@
-/* For tests of single instructions: assembles text, decodes it and runs it on a wave of its own. */
+/* For tests of single instructions: assembles text, decodes it and runs it on a wave of its own.
+ * Include cmocka's headers through this one. */
 #ifndef WS_TESTS_EMU_ALU_SUPPORT_H
 #define WS_TESTS_EMU_ALU_SUPPORT_H
+
+#include "tests/emu/random.h"
 
 #include "tools/emu/group.h"
 
@@ -8,16 +11,10 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include <cmocka.h>
 
 enum { REGISTERS = 256 };
+
+__extension__ typedef _Float16 f16;
 
 struct machine {
     struct emu_wave w;
@@ -29,50 +26,74 @@ struct machine {
     struct emu_launch launch;
 };
 
-static inline uint64_t *random_state(void)
+/* Register bits as numbers, and back. */
+static inline float as_f32(uint64_t x)
 {
-    static uint64_t state;
-    return &state;
+    uint32_t bits = (uint32_t)x;
+    float y;
+    memcpy(&y, &bits, sizeof y);
+    return y;
 }
 
-static inline uint64_t random64(void)
+static inline uint32_t from_f32(float x)
 {
-    uint64_t *s = random_state(), x = *s += 0x9e3779b97f4a7c15;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
 }
 
-static inline void seed_random(void)
+static inline double as_f64(uint64_t x)
 {
-    const char *given = getenv("WS_TEST_SEED");
-    *random_state() = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) << 20;
-    print_message("WS_TEST_SEED=%llu\n", (unsigned long long)*random_state());
+    double y;
+    memcpy(&y, &x, sizeof y);
+    return y;
+}
+
+static inline uint64_t from_f64(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline f16 as_f16(uint64_t x)
+{
+    uint16_t bits = (uint16_t)x;
+    f16 y;
+    memcpy(&y, &bits, sizeof y);
+    return y;
+}
+
+static inline uint32_t from_f16(f16 x)
+{
+    uint16_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
 }
 
 /* A dword that is likely to be of interest as f32, as two f16, as the high dword of an f64, as a
  * shift amount or as an integer. */
 static inline uint32_t random_dword(void)
 {
-    static const uint32_t f32[] = {0,          0x80000000, 0x3f800000, 0xbf800000, 0x7f800000,
-                                   0xff800000, 0x7fc00000, 0x7f800001, 0xffc12345, 0x7f7fffff,
-                                   0xff7fffff, 1,          0x807fffff, 0x00800000, 0x4f000000,
-                                   0xcf000000, 0x4f800000, 0x3f7fffff, 0x477fe000, 0x477ff000,
-                                   0x33000000, 0x38800000, 0x3effffff, 0x4b000001, 0x00012345};
-    static const uint16_t f16[] = {0,      0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 0x7c01,
-                                   0x7bff, 0xfbff, 0x0001, 0x83ff, 0x0400, 0x3bff, 0x3800, 0x6400};
-    static const uint32_t f64[] = {0x3ff00000, 0xbff00000, 0x7ff00000, 0xfff00000, 0x7ff80000,
-                                   0x7fefffff, 0x00100000, 0x000fffff, 0x80000001, 0x41dfffff,
-                                   0x41efffff, 0xc1e00000, 0x47efffff, 0x36a00000, 0x38100000};
+    static const uint32_t f32s[] = {0,          0x80000000, 0x3f800000, 0xbf800000, 0x7f800000,
+                                    0xff800000, 0x7fc00000, 0x7f800001, 0xffc12345, 0x7f7fffff,
+                                    0xff7fffff, 1,          0x807fffff, 0x00800000, 0x4f000000,
+                                    0xcf000000, 0x4f800000, 0x3f7fffff, 0x477fe000, 0x477ff000,
+                                    0x33000000, 0x38800000, 0x3effffff, 0x4b000001, 0x00012345};
+    static const uint16_t f16s[] = {0,      0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 0x7c01,
+                                    0x7bff, 0xfbff, 0x0001, 0x83ff, 0x0400, 0x3bff, 0x3800, 0x6400};
+    static const uint32_t f64s[] = {0x3ff00000, 0xbff00000, 0x7ff00000, 0xfff00000, 0x7ff80000,
+                                    0x7fefffff, 0x00100000, 0x000fffff, 0x80000001, 0x41dfffff,
+                                    0x41efffff, 0xc1e00000, 0x47efffff, 0x36a00000, 0x38100000};
     uint64_t r = random64();
     uint32_t pick = (uint32_t)(r >> 40);
     switch (r & 7) {
     case 0:
-        return f32[pick % (sizeof f32 / sizeof f32[0])];
+        return f32s[pick % (sizeof f32s / sizeof f32s[0])];
     case 1:
-        return f16[pick % 16] | (uint32_t)f16[(pick >> 8) % 16] << 16;
+        return f16s[pick % 16] | (uint32_t)f16s[(pick >> 8) % 16] << 16;
     case 2:
-        return f64[pick % (sizeof f64 / sizeof f64[0])];
+        return f64s[pick % (sizeof f64s / sizeof f64s[0])];
     case 3:
         return pick % 70;
     case 4: /* floats of moderate size */
@@ -93,8 +114,8 @@ static inline void on_diagnostic(LLVMDiagnosticInfoRef info, void *context)
     LLVMDisposeMessage(text);
 }
 
-/* The machine code of assembler text for gfx1151; the caller frees it. */
-static inline uint8_t *assemble(const char *text, size_t *size)
+/* The machine code of assembler text; the caller frees it. */
+static inline uint8_t *assemble(const char *arch, const char *text, size_t *size)
 {
     LLVMInitializeAMDGPUTargetInfo();
     LLVMInitializeAMDGPUTarget();
@@ -105,9 +126,8 @@ static inline uint8_t *assemble(const char *text, size_t *size)
     LLVMTargetRef target;
     char *message = NULL;
     assert_int_equal(LLVMGetTargetFromTriple(triple, &target, &message), 0);
-    LLVMTargetMachineRef machine =
-        LLVMCreateTargetMachine(target, triple, "gfx1151", "", LLVMCodeGenLevelDefault,
-                                LLVMRelocDefault, LLVMCodeModelDefault);
+    LLVMTargetMachineRef machine = LLVMCreateTargetMachine(
+        target, triple, arch, "", LLVMCodeGenLevelDefault, LLVMRelocDefault, LLVMCodeModelDefault);
     LLVMContextRef context = LLVMContextCreate();
     int complaints = 0;
     LLVMContextSetDiagnosticHandler(context, on_diagnostic, &complaints);
@@ -143,15 +163,15 @@ static inline uint8_t *assemble(const char *text, size_t *size)
 }
 
 /* Assembles and decodes; `lines` instructions, one a line. */
-static inline struct machine *machine_new(const char *text, size_t lines)
+static inline struct machine *machine_for(const char *arch, const char *text, size_t lines)
 {
     struct machine *m = aligned_alloc(64, (sizeof *m + 63) / 64 * 64);
     assert_non_null(m);
     memset(m, 0, sizeof *m);
     size_t size;
-    m->bytes = assemble(text, &size);
+    m->bytes = assemble(arch, text, &size);
     m->code.bytes = size;
-    assert_int_equal(emu_code_add(&m->code, "gfx1151", m->bytes, 0, size), 0);
+    assert_int_equal(emu_code_add(&m->code, arch, m->bytes, 0, size), 0);
     assert_true(m->code.count > lines);
     struct emu_wave *w = &m->w;
     w->lanes = 32;
@@ -174,6 +194,11 @@ static inline struct machine *machine_new(const char *text, size_t lines)
     w->poison[EMU_CONST] = m->zero;
     w->s[EMU_EXEC_LO] = w->s[EMU_EXEC_HI] = UINT32_MAX;
     return m;
+}
+
+static inline struct machine *machine_new(const char *text, size_t lines)
+{
+    return machine_for("gfx1151", text, lines);
 }
 
 static inline void machine_free(struct machine *m)

@@ -43,7 +43,6 @@ static bool read_place(const char *line)
 static int read_layout(void **state)
 {
     (void)state;
-    seed_random();
     char line[128];
     int lines = 0;
     FILE *file = fopen(WS_TEST_LAYOUTS "/gfx11_wmma_16x16x16.txt", "r");
@@ -136,18 +135,11 @@ static const struct format formats[] = {
      0},
 };
 
-static float as_float(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 /* The value of an element's bits, by arithmetic of its own. */
 static double value_of(uint32_t bits, unsigned kind)
 {
     if (kind == BF16)
-        return as_float(bits << 16);
+        return as_f32(bits << 16);
     int exponent = (int)(bits >> 10 & 31), mantissa = (int)(bits & 0x3ff);
     double x = exponent == 31  ? (mantissa ? NAN : INFINITY)
                : exponent == 0 ? ldexp(mantissa, -24)
@@ -252,8 +244,8 @@ static void check_float(struct machine *m, const struct format *f, const struct 
 {
     double sum = f->c_constant, size;
     if (!f->c_constant)
-        sum = f->result_bits == 32 ? as_float(x->c[row][column])
-                                   : value_of(x->c[row][column], f->kind);
+        sum =
+            f->result_bits == 32 ? as_f32(x->c[row][column]) : value_of(x->c[row][column], f->kind);
     size = fabs(sum);
     for (int k = 0; k < N; k++) {
         double product = value_of(x->a[row][k], f->kind) * value_of(x->b[k][column], f->kind);
@@ -261,7 +253,7 @@ static void check_float(struct machine *m, const struct format *f, const struct 
         size += fabs(product);
     }
     uint32_t bits = result(m, f, row, column);
-    double got = f->result_bits == 32 ? as_float(bits) : value_of(bits, f->kind);
+    double got = f->result_bits == 32 ? as_f32(bits) : value_of(bits, f->kind);
     double largest = f->result_bits == 32 ? 0x1.fffffep127 : f->kind == F16 ? 65504.0 : 0x1.fep127;
     if (isnan(sum)) {
         assert_true(isnan(got));
@@ -313,11 +305,11 @@ static void rounding(void **state)
             machine_run(m, 0);
             for (int row = 0; row < N; row++)
                 for (int column = 0; column < N; column++) {
-                    float sum = as_float(x.c[row][column]);
+                    float sum = as_f32(x.c[row][column]);
                     for (int k = 0; k < N; k++)
                         sum = fmaf((float)value_of(x.a[row][k], f->kind),
                                    (float)value_of(x.b[k][column], f->kind), sum);
-                    assert_true(sum == as_float(result(m, f, row, column)));
+                    assert_true(sum == as_f32(result(m, f, row, column)));
                 }
         }
         machine_free(m);
@@ -450,10 +442,10 @@ static void control(void **state)
     int different = 0;
     for (int row = 0; row < N; row++)
         for (int column = 0; column < N; column++) {
-            double sum = as_float(x.c[row][column]);
+            double sum = as_f32(x.c[row][column]);
             for (int k = 0; k < N; k++) /* A transposed */
                 sum += value_of(x.a[k][row], F16) * value_of(x.b[k][column], F16);
-            different += fabs(sum - as_float(result(m, f, row, column))) > 1e-3;
+            different += fabs(sum - as_f32(result(m, f, row, column))) > 1e-3;
         }
     assert_true(different > N * N / 2);
     machine_free(m);

@@ -180,12 +180,13 @@ static void other_functions_do_not_agree(void **state)
 static int setup(void **state)
 {
     (void)state;
-    module = load_module(WS_TEST_ARITHMETIC);
+    module = load_module("arithmetic");
     return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    take_target(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(device_and_host_agree),
         cmocka_unit_test(other_functions_do_not_agree),

@@ -204,7 +204,7 @@ static void take_an_order_from_the_seed(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    module = load_module(WS_TEST_ATOMICS);
+    module = load_module("atomics");
     return 0;
 }
 
@@ -215,8 +215,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    take_target(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(are_what_they_say),
         cmocka_unit_test(hold_under_contention),

@@ -433,7 +433,7 @@ static void counts_the_same_however_it_runs(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    kernels = load_module(WS_TEST_KERNELS);
+    kernels = load_module("kernels");
     configure(true, random64(), 0);
     return 0;
 }
@@ -444,8 +444,9 @@ static int tear_down(void **state)
     return hipModuleUnload(kernels);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    take_target(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adds_with_a_tail),
         cmocka_unit_test(takes_a_parameter_buffer),

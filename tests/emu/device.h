@@ -1,48 +1,28 @@
-/* For tests that launch kernels on the emulator: a module, its launches and what they report.
+/* For tests that launch kernels on the emulator: a module, its launches and what they report. The
+ * program's argument is the target; its code objects are WS_TEST_OBJECTS/<name>_<target>.hsaco.
  * Include cmocka's headers through this one. */
 #ifndef WS_TESTS_EMU_DEVICE_H
 #define WS_TESTS_EMU_DEVICE_H
 
+#include "tests/emu/random.h"
+
 #include "tools/emu/hip.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include <cmocka.h>
 
 enum { TO_DEVICE = 1, TO_HOST = 2 };
 
 /* A kernel parameter, for hipModuleLaunchKernel's array. */
 #define ARG(x) ((void *)&(x))
 
-static inline uint64_t *random_state(void)
-{
-    static uint64_t state;
-    return &state;
-}
+/* The target under test. */
+static const char *test_target;
 
-/* splitmix64, from WS_TEST_SEED or a fresh seed, which is printed. */
-static inline uint64_t random64(void)
+static inline void take_target(int argc, char **argv)
 {
-    uint64_t *state = random_state();
-    if (*state == 0) {
-        const char *given = getenv("WS_TEST_SEED");
-        *state = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) << 20 | 1;
-        print_message("WS_TEST_SEED=%llu\n", (unsigned long long)*state);
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s TARGET\n", argv[0]);
+        exit(2);
     }
-    uint64_t x = *state += 0x9e3779b97f4a7c15;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
-}
-
-static inline unsigned random_below(unsigned n)
-{
-    return n ? (unsigned)(random64() % n) : 0;
+    test_target = argv[1];
 }
 
 struct image {
@@ -87,11 +67,30 @@ static inline void *device_copy(const void *from, size_t size)
     return address;
 }
 
-static inline void *load_module(const char *path)
+/* Chooses the device of a target. */
+static inline void use_device(const char *target)
+{
+    int device = 0;
+    while (ws_emu_device_arch(device) && strcmp(ws_emu_device_arch(device), target) != 0)
+        device++;
+    if (hipSetDevice(device))
+        fail_msg("no device %s", target);
+}
+
+/* Place of a code object of the target under test; valid until the next call. */
+static inline const char *object_path(const char *name)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s_%s.hsaco", WS_TEST_OBJECTS, name, test_target);
+    return path;
+}
+
+/* Loads a code object of the target under test and chooses its device. */
+static inline void *load_module(const char *name)
 {
     void *module = NULL;
-    succeeds(hipSetDevice(0));
-    succeeds(hipModuleLoad(&module, path));
+    use_device(test_target);
+    succeeds(hipModuleLoad(&module, object_path(name)));
     return module;
 }
 

@@ -16,7 +16,7 @@ static void write_file(const char *path, const uint8_t *bytes, size_t size)
 static void loads_from_memory(void **state)
 {
     (void)state;
-    struct image image = read_file(WS_TEST_KERNELS);
+    struct image image = read_file(object_path("kernels"));
     void *module, *function;
     succeeds(hipSetDevice(0));
     succeeds(hipModuleLoadData(&module, image.bytes));
@@ -31,7 +31,7 @@ static void loads_from_memory(void **state)
 static void rejects_truncated_objects(void **state)
 {
     (void)state;
-    struct image image = read_file(WS_TEST_KERNELS);
+    struct image image = read_file(object_path("kernels"));
     void *module = NULL;
     for (int i = 0; i < 40; i++) {
         write_file(WS_TEST_SCRATCH, image.bytes, random_below((unsigned)image.size));
@@ -44,7 +44,7 @@ static void rejects_truncated_objects(void **state)
 static void survives_damaged_objects(void **state)
 {
     (void)state;
-    struct image image = read_file(WS_TEST_KERNELS);
+    struct image image = read_file(object_path("kernels"));
     uint8_t *damaged = malloc(image.size);
     assert_non_null(damaged);
     for (int i = 0; i < 30; i++) {
@@ -74,7 +74,7 @@ static void rejects_foreign_objects(void **state)
     assert_int_equal(hipModuleLoad(&module, "/proc/self/exe"), hipErrorInvalidImage);
     assert_int_equal(hipModuleLoadData(&module, text), hipErrorInvalidImage);
     assert_int_equal(hipModuleLoad(&module, "/nonexistent/file"), hipErrorFileNotFound);
-    assert_int_equal(hipModuleLoad(&module, WS_TEST_OTHER_TARGET), hipErrorNoBinaryForGpu);
+    assert_int_equal(hipModuleLoad(&module, WS_TEST_OTHER_OBJECT), hipErrorNoBinaryForGpu);
     assert_string_equal(hipGetErrorName(hipErrorNoBinaryForGpu), "hipErrorNoBinaryForGpu");
     assert_int_equal(hipGetLastError(), hipErrorNoBinaryForGpu);
     assert_int_equal(hipGetLastError(), hipSuccess);
@@ -84,13 +84,10 @@ static void rejects_foreign_objects(void **state)
 static void runs_on_the_device_of_the_target(void **state)
 {
     (void)state;
-    int device = 0;
-    while (strcmp(ws_emu_device_arch(device), WS_TEST_OTHER_ARCH) != 0)
-        device++;
     void *module = NULL, *out = device_alloc(64 * 4);
     uint32_t steps[64];
-    succeeds(hipSetDevice(device));
-    succeeds(hipModuleLoad(&module, WS_TEST_OTHER_TARGET));
+    use_device(WS_TEST_OTHER_TARGET);
+    succeeds(hipModuleLoad(&module, WS_TEST_OTHER_OBJECT));
     launch(module, "steps", 1, 64, (void *[]){ARG(out)});
     succeeds(hipMemcpy(steps, out, sizeof steps, TO_HOST));
     assert_int_equal(steps[26], 111); /* of 27 */
@@ -102,7 +99,7 @@ static void runs_on_the_device_of_the_target(void **state)
 static void rejects_wrong_launches(void **state)
 {
     (void)state;
-    void *module = load_module(WS_TEST_KERNELS), *function, *out = device_alloc(4096 * 4);
+    void *module = load_module("kernels"), *function, *out = device_alloc(4096 * 4);
     void *parameters[] = {ARG(out)};
     succeeds(hipModuleGetFunction(&function, module, "steps"));
     assert_int_equal(hipModuleLaunchKernel(NULL, 1, 1, 1, 64, 1, 1, 0, NULL, parameters, NULL),
@@ -203,7 +200,7 @@ static void answers_attributes_and_occupancy(void **state)
 {
     (void)state;
     enum { MAX_THREADS, SHARED };
-    void *module = load_module(WS_TEST_KERNELS), *function;
+    void *module = load_module("kernels"), *function;
     int value = 0, blocks = 0;
     succeeds(hipModuleGetFunction(&function, module, "lds_widths"));
     succeeds(hipFuncGetAttribute(&value, SHARED, function));
@@ -216,8 +213,9 @@ static void answers_attributes_and_occupancy(void **state)
     succeeds(hipModuleUnload(module));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    take_target(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loads_from_memory),
         cmocka_unit_test(rejects_truncated_objects),

@@ -420,7 +420,6 @@ static void scalar_memory(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    seed_random();
     device = (uint8_t *)(uintptr_t)emu_memory_add(&memory, BYTES, false);
     before = malloc(BYTES);
     return device && before ? 0 : -1;

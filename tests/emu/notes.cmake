@@ -1,9 +1,9 @@
 # Appends the notes that describe the kernels of an assembly file, from its lines `end NAME[, LDS]`.
-# cmake -DINPUT=... -DOUTPUT=... -P notes.cmake
+# cmake -DINPUT=... -DOUTPUT=... -DTARGET=gfx1151 -P notes.cmake
 file(READ "${INPUT}" text)
 file(STRINGS "${INPUT}" ends REGEX "^end [a-z_]+")
 string(APPEND text "\n.amdgpu_metadata\n---\namdhsa.version: [1, 2]\n"
-  "amdhsa.target: amdgcn-amd-amdhsa--gfx1151\namdhsa.kernels:\n")
+  "amdhsa.target: amdgcn-amd-amdhsa--${TARGET}\namdhsa.kernels:\n")
 foreach(line IN LISTS ends)
   string(REGEX REPLACE "^end ([a-z_]+).*" "\\1" name "${line}")
   set(lds 0)

@@ -1,5 +1,5 @@
 /* Programs compiled for the device in several ways, on the emulator, against the same programs on
- * the host. WS_TEST_PROGRAMS is the place of the code objects. */
+ * the host. */
 #include "tests/emu/device.h"
 #include "tests/emu/programs.h"
 
@@ -12,12 +12,8 @@ static const struct program {
 #undef X
 };
 
-struct build {
-    const char *arch, *file;
-};
-
-static void run_program(void *module, const struct build *build, const struct program *p,
-                        const u32 *in, void *device_in)
+static void run_program(void *module, const char *build, const struct program *p, const u32 *in,
+                        void *device_in)
 {
     char kernel[64];
     u32 out[PROGRAM_ITEMS];
@@ -30,23 +26,14 @@ static void run_program(void *module, const struct build *build, const struct pr
     for (u32 i = 0; i < PROGRAM_ITEMS; i++) {
         u32 expected = p->host(i, in);
         if (out[i] != expected)
-            fail_msg("%s (%s, %s): item %u: 0x%x, not 0x%x", p->name, build->arch, build->file, i,
-                     out[i], expected);
+            fail_msg("%s (%s): item %u: 0x%x, not 0x%x", p->name, build, i, out[i], expected);
     }
 }
 
 static void computes_as_the_host(void **state)
 {
-    const struct build *build = *state;
-    int device = 0;
-    while (strcmp(ws_emu_device_arch(device), build->arch) != 0)
-        device++;
-    char path[512];
-    snprintf(path, sizeof path, "%s/programs_%s_%s.hsaco", WS_TEST_PROGRAMS, build->arch,
-             build->file);
-    void *module = NULL;
-    succeeds(hipSetDevice(device));
-    succeeds(hipModuleLoad(&module, path));
+    const char *build = *state;
+    void *module = load_module(build);
     u32 in[PROGRAM_WORDS];
     for (u32 k = 0; k < PROGRAM_WORDS; k++)
         in[k] = (u32)random64();
@@ -58,17 +45,15 @@ static void computes_as_the_host(void **state)
     succeeds(hipModuleUnload(module));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    static struct build builds[] = {
-        {"gfx1151", "O0"},  {"gfx1151", "O1"},  {"gfx1151", "O2"}, {"gfx1151", "Os"},
-        {"gfx1151", "few"}, {"gfx1100", "O0"},  {"gfx1100", "O1"}, {"gfx1100", "O2"},
-        {"gfx1100", "Os"},  {"gfx1100", "few"},
-    };
+    static char builds[][16] = {"programs_O0", "programs_O1", "programs_O2", "programs_Os",
+                                "programs_few"};
     enum { BUILDS = sizeof builds / sizeof builds[0] };
     struct CMUnitTest tests[BUILDS];
+    take_target(argc, argv);
     for (int b = 0; b < BUILDS; b++)
         tests[b] = (struct CMUnitTest){
-            .name = builds[b].file, .test_func = computes_as_the_host, .initial_state = &builds[b]};
+            .name = builds[b], .test_func = computes_as_the_host, .initial_state = builds[b]};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 ; Kernels for the strict mode's tests, by hand. Each mistake has a twin without it. A kernel takes
 ; (out, in), one dword a work item in each; `bad_<kernel>` marks the instruction to be reported. The
 ; build appends the notes, from the `end` lines.
-.amdgcn_target "amdgcn-amd-amdhsa--gfx1151"
 .amdhsa_code_object_version 5
 
 ; s[4:5] = out, s[6:7] = in, v1 = 4 * work item, s2 = workgroup

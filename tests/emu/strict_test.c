@@ -163,8 +163,8 @@ static int set_up(void **state)
 {
     struct machine *m = calloc(1, sizeof *m);
     assert_non_null(m);
-    m->module = load_module(WS_TEST_STRICT);
-    m->image = read_file(WS_TEST_STRICT).bytes;
+    m->module = load_module("strict");
+    m->image = read_file(object_path("strict")).bytes;
     *state = m;
     return 0;
 }
@@ -178,8 +178,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    take_target(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reports_every_mistake),
         cmocka_unit_test(passes_every_twin),

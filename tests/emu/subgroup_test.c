@@ -109,7 +109,7 @@ static void computes_as_the_host(void **state)
 
 static int set_up(void **state)
 {
-    *state = load_module(WS_TEST_SUBGROUP);
+    *state = load_module("subgroup");
     return 0;
 }
 
@@ -119,8 +119,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    take_target(argc, argv);
     const struct CMUnitTest tests[] = {cmocka_unit_test(computes_as_the_host)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
