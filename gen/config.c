@@ -25,7 +25,8 @@ static enum ws_status read_override(struct ws_assignment **assignment, struct ws
     const char *value = ws_arena_copy(arena, equals + 1, strlen(equals + 1));
     *assignment = ws_arena_alloc(arena, sizeof **assignment);
     const char **values = (const char **)ws_arena_alloc(arena, sizeof *values);
-    if (name == NULL || value == NULL || *assignment == NULL || values == NULL)
+    const char *copy = ws_arena_copy(arena, text, strlen(text));
+    if (name == NULL || value == NULL || *assignment == NULL || values == NULL || copy == NULL)
         return ws_fail(error, WS_ERROR_MEMORY, "no memory for an override");
     int setting = 0;
     ws_spec_init(&scratch, WS_KERNEL_FMHA_FWD);
@@ -33,7 +34,8 @@ static enum ws_status read_override(struct ws_assignment **assignment, struct ws
         ws_setting_apply(&scratch, setting, value, &inner) != WS_OK)
         return ws_fail(error, WS_ERROR_SPEC, "override `%s`: %s", quoted, inner.message);
     values[0] = value;
-    **assignment = (struct ws_assignment){.setting = setting, .count = 1, .values = values};
+    **assignment =
+        (struct ws_assignment){.setting = setting, .count = 1, .values = values, .override = copy};
     return WS_OK;
 }
 
@@ -173,6 +175,8 @@ enum ws_status ws_config_point_error(const struct ws_config *config, size_t inde
     const struct ws_source *source = config->text->source;
     if (point->reason[0] == '\0')
         return WS_OK;
+    if (point->override != NULL)
+        return ws_fail(error, WS_ERROR_SPEC, "override `%s`: %s", point->override, point->reason);
     size_t begin = ws_source_offset(source, point->line, point->column);
     size_t length = strcspn(source->text + begin, " \t\r\n:,");
     return ws_source_fail(error, WS_ERROR_CONFIG, source, (struct ws_span){begin, begin + length},

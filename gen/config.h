@@ -17,6 +17,7 @@ struct ws_assignment {
     const char **values;
     const struct ws_block **bases;  /* of WS_ASSIGN_BASE: the presets behind the values */
     const struct ws_source *source; /* NULL for an override of the caller's */
+    const char *override;           /* its text, "v_mode=rows"; NULL for a key of a file */
     struct ws_span span;            /* of the key */
 };
 

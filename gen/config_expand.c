@@ -105,14 +105,19 @@ static bool names_setting(const char *reason, int setting)
     return names_key(reason, ws_setting_at(setting).name);
 }
 
-/* A check names what it refuses; of those names, the first that the file sets is what a reader
- * wants to see. */
+/* A check names what it refuses; of those names, the latest override, else the first that the file
+ * sets, is what a reader wants to see. */
 static void place_point(const struct expansion *expansion, const struct layer *layer,
                         struct ws_config_point *point)
 {
     const struct ws_source *source = expansion->origin->source;
     point->line = expansion->line;
     point->column = expansion->column;
+    for (size_t i = 0; i < layer->count && point->reason[0] != '\0'; i++) {
+        const struct ws_assignment *item = layer->items[i];
+        if (item->override != NULL && names_setting(point->reason, item->setting))
+            point->override = item->override;
+    }
     for (size_t i = 0; i < layer->count && point->reason[0] != '\0'; i++) {
         const struct ws_assignment *item = layer->items[i];
         if (item->source == source && names_setting(point->reason, item->setting)) {

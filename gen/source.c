@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gen/words.h"
+#include "runtime/abi/file.h"
 
 struct ws_arena_chunk {
     struct ws_arena_chunk *next;
@@ -152,6 +153,9 @@ enum ws_status ws_source_read(struct ws_source *source, struct ws_arena *arena, 
                               struct ws_error *error)
 {
     const size_t room = WS_SOURCE_SIZE_MAX + 4; /* more than the limit, with a byte order mark */
+    const char *misfit = ws_file_misfit(path);
+    if (misfit != NULL)
+        return ws_fail_at(error, WS_ERROR_IO, path, 0, 0, "it is %s; give a config file", misfit);
     char *text = malloc(room);
     FILE *file = text == NULL ? NULL : fopen(path, "rbe");
     size_t size = file == NULL ? 0 : fread(text, 1, room, file);

@@ -75,6 +75,8 @@ struct ws_config_point {
     char name[256]; /* the file's name without ".yaml"; "NAME#3 v_mode=rows" where there are more */
     int line,
         column; /* of its block; of an invalid point, of the first key that the reason names */
+    const char *override; /* of an invalid point: the override that the reason names, else NULL;
+                             the config's own */
     char reason[WS_ERROR_MESSAGE_SIZE];
     size_t choice;  /* `pick: first`: alternatives share a number above 0 */
     bool is_picked; /* it was one of several; `why`: what was wrong with those before it */
@@ -129,8 +131,8 @@ WS_API enum ws_status ws_config_parse(struct ws_config *config, const char *text
  * Loading a config has done it. */
 WS_API void ws_config_pick(struct ws_config *config);
 
-/* Fails with a point's reason as a config error: position, source line, caret. WS_OK for a valid
- * point. */
+/* Fails with a point's reason as a config error: position, source line, caret; or, where it names
+ * an override, as WS_ERROR_SPEC with that. WS_OK for a valid point. */
 WS_API enum ws_status ws_config_point_error(const struct ws_config *config, size_t index,
                                             struct ws_error *error);
 WS_API void ws_config_free(struct ws_config *config);

@@ -24,6 +24,7 @@ enum { OPTIONS_MAX = 2 + 2 * WS_BACKEND_OPTIONS_MAX, OLDEST_LLVM = 17 };
 
 struct ws_comgr {
     void *library;
+    char *name;          /* as it was opened */
     size_t major, minor; /* of the interface */
     const struct comgr_actions *actions;
 #define COMGR(name, parameters) int(*name) parameters;
@@ -56,24 +57,54 @@ static bool resolve(struct ws_comgr *comgr, const char **missing)
     return true;
 }
 
+static bool open_library(struct ws_comgr *comgr, const char *name)
+{
+    /* NOLINTNEXTLINE(clang-analyzer-optin.taint.GenericTaint): naming it is the caller's right */
+    comgr->library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (comgr->library)
+        comgr->name = strdup(name);
+    return comgr->library != NULL;
+}
+
+/* Whether dlopen failed because there is no file of that name, which needs no explaining. */
+static bool is_absent(const char *name, const char *reason)
+{
+    return !strncmp(reason, name, strlen(name)) && strstr(reason, "No such file");
+}
+
+static enum ws_status open_newest(struct ws_comgr *comgr, struct ws_error *error)
+{
+    static const char *const names[] = {"libamd_comgr.so.3", "libamd_comgr.so.2"};
+    char tried[WS_ERROR_MESSAGE_SIZE / 2] = "";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (open_library(comgr, names[i]))
+            return WS_OK;
+        const char *reason = dlerror();
+        size_t used = strlen(tried);
+        if (!reason || is_absent(names[i], reason))
+            snprintf(tried + used, sizeof tried - used, "%s%s", used ? "; " : "", names[i]);
+        else
+            snprintf(tried + used, sizeof tried - used, "%s%s, which cannot be loaded: %s",
+                     used ? "; " : "", names[i], reason);
+    }
+    return ws_fail(error, WS_ERROR_ENVIRONMENT,
+                   "no comgr (tried %s); install libamd-comgr, or name the file in "
+                   "WS_COMGR_LIBRARY",
+                   tried);
+}
+
 static enum ws_status load(struct ws_comgr *comgr, const char *path, struct ws_error *error)
 {
     const char *chosen = path ? path : getenv("WS_COMGR_LIBRARY");
-    const char *const named[] = {chosen && chosen[0] ? chosen : NULL, NULL};
-    const char *const standard[] = {"libamd_comgr.so.3", "libamd_comgr.so.2", NULL};
-    char tried[WS_ERROR_MESSAGE_SIZE / 2] = "";
-    for (const char *const *name = named[0] ? named : standard; *name; name++) {
-        /* Naming it is the caller's right:
-         * NOLINTNEXTLINE(clang-analyzer-optin.taint.GenericTaint) */
-        comgr->library = dlopen(*name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-        if (comgr->library)
-            return WS_OK;
-        size_t used = strlen(tried);
-        snprintf(tried + used, sizeof tried - used, "%s%s", used ? "; " : "", dlerror());
-    }
-    return ws_fail(error, WS_ERROR_ENVIRONMENT,
-                   "no comgr: %s (install libamd-comgr, or name the file in WS_COMGR_LIBRARY)",
-                   tried);
+    enum ws_status status = WS_OK;
+    if (!chosen || !chosen[0])
+        status = open_newest(comgr, error);
+    else if (!open_library(comgr, chosen))
+        status = ws_fail(error, WS_ERROR_ENVIRONMENT, "cannot load the comgr library %s%s: %s",
+                         chosen, path ? "" : " (from WS_COMGR_LIBRARY)", dlerror());
+    if (!status && !comgr->name)
+        status = ws_fail(error, WS_ERROR_MEMORY, "no memory for comgr");
+    return status;
 }
 
 enum ws_status ws_comgr_open(struct ws_comgr **comgr, const char *path, struct ws_error *error)
@@ -84,12 +115,13 @@ enum ws_status ws_comgr_open(struct ws_comgr **comgr, const char *path, struct w
     enum ws_status status = load(opened, path, error);
     const char *missing = NULL;
     if (!status && !resolve(opened, &missing))
-        status =
-            ws_fail(error, WS_ERROR_ENVIRONMENT, "the comgr library has no function %s", missing);
+        status = ws_fail(error, WS_ERROR_ENVIRONMENT, "%s has no function %s: it is no comgr",
+                         opened->name, missing);
     if (!status && opened->major != 2 && opened->major != 3)
         status = ws_fail(error, WS_ERROR_ENVIRONMENT,
-                         "comgr has interface version %zu.%zu; 2.x and 3.x are known",
-                         opened->major, opened->minor);
+                         "the comgr library %s has interface version %zu.%zu; 2.x and 3.x are "
+                         "known",
+                         opened->name, opened->major, opened->minor);
     if (status) {
         ws_comgr_close(opened);
         return status;
@@ -103,6 +135,8 @@ void ws_comgr_close(struct ws_comgr *comgr)
 {
     if (comgr && comgr->library)
         dlclose(comgr->library);
+    if (comgr)
+        free(comgr->name);
     free(comgr);
 }
 
@@ -269,8 +303,8 @@ enum ws_status ws_comgr_supports(struct ws_comgr *comgr, const char *cpu, struct
     char age[64] = "";
     if (info.llvm_major < OLDEST_LLVM)
         snprintf(age, sizeof age, ": its LLVM is older than %d", OLDEST_LLVM);
-    return ws_fail(error, WS_ERROR_SPEC, "comgr %s, %s, does not know %s%s" ADVICE, info.version,
-                   info.library, cpu, age);
+    return ws_fail(error, WS_ERROR_ENVIRONMENT, "comgr %s, %s, does not know %s%s" ADVICE,
+                   info.version, info.library, cpu, age);
 }
 
 /* "-mllvm X" of each option. Points into `lines`, which it cuts up. */
@@ -334,8 +368,9 @@ static enum ws_status compile(struct ws_comgr *comgr, const struct ws_job *job,
     free(codegen.output);
     const char *unknown = strstr(link.log, UNDEFINED "llvm.");
     if (status && unknown)
-        return ws_fail(error, WS_ERROR_COMPILE, "comgr %s does not know the intrinsic %.*s" ADVICE,
-                       code->backend_version, (int)strcspn(unknown + strlen(UNDEFINED), "\n"),
+        return ws_fail(error, WS_ERROR_ENVIRONMENT,
+                       "comgr %s does not know the intrinsic %.*s" ADVICE, code->backend_version,
+                       (int)strcspn(unknown + strlen(UNDEFINED), "\n"),
                        unknown + strlen(UNDEFINED));
     if (status)
         return status;

@@ -16,7 +16,7 @@ void ws_comgr_close(struct ws_comgr *comgr);
 enum ws_status ws_comgr_describe(struct ws_comgr *comgr, struct ws_backend_info *info,
                                  struct ws_error *error);
 
-/* WS_ERROR_SPEC with the reason, and what would do, if it does not know the cpu. */
+/* WS_ERROR_ENVIRONMENT with the reason, and what would do, if it does not know the cpu. */
 enum ws_status ws_comgr_supports(struct ws_comgr *comgr, const char *cpu, struct ws_error *error);
 
 /* Fills code->bytes and code->stages. */

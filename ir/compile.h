@@ -66,8 +66,9 @@ struct ws_code {
 /* Compiles a module that holds one or more kernels for `cpu` ("gfx1151"). The module and its
  * context are left as they were: the work is done on a copy in a context of its own. On failure
  * *code is zeroed. `options` may be NULL. Thread-safe across different LLVM contexts.
- * WS_ERROR_SPEC: the backend does not know the target. WS_ERROR_COMPILE: the compiler or linker
- * refused, or the worker died; the message is theirs. WS_ERROR_ENVIRONMENT: no comgr, no worker. */
+ * WS_ERROR_SPEC: LLVM does not know the target or a backend option. WS_ERROR_COMPILE: the compiler
+ * or linker refused, or the worker died; the message is theirs. WS_ERROR_ENVIRONMENT: no comgr, one
+ * that is too old for the target or an intrinsic, no worker. */
 WS_API enum ws_status ws_codegen(struct ws_code *code, struct LLVMOpaqueModule *module,
                                  const char *cpu, const struct ws_codegen_options *options,
                                  struct ws_error *error);
@@ -90,7 +91,8 @@ WS_API enum ws_status ws_backend_describe(enum ws_backend backend,
                                           const struct ws_codegen_options *options,
                                           struct ws_backend_info *info, struct ws_error *error);
 
-/* Whether that backend can compile for the cpu; WS_ERROR_SPEC with the reason if not. */
+/* Whether that backend can compile for the cpu. WS_ERROR_SPEC: no LLVM of this version can;
+ * WS_ERROR_ENVIRONMENT: there is no comgr, or it is too old. */
 WS_API enum ws_status ws_backend_supports(enum ws_backend backend,
                                           const struct ws_codegen_options *options, const char *cpu,
                                           struct ws_error *error);

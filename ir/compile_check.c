@@ -60,8 +60,8 @@ static enum ws_status check_undefined(const struct ws_code *code, struct ws_erro
         if (!find_undefined(name, sizeof name, code, &table, &strings))
             continue;
         bool intrinsic = !strncmp(name, "llvm.", 5);
-        return ws_fail(error, WS_ERROR_COMPILE, "%s %s %s %s%s", code->backend,
-                       code->backend_version,
+        return ws_fail(error, intrinsic ? WS_ERROR_ENVIRONMENT : WS_ERROR_COMPILE, "%s %s %s %s%s",
+                       code->backend, code->backend_version,
                        intrinsic ? "does not know the intrinsic" : "left undefined the symbol",
                        name, intrinsic ? "; take a newer comgr or backend llvm" : "");
     }

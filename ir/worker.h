@@ -13,8 +13,9 @@
 enum ws_status ws_worker_run(const struct ws_codegen_options *options, const struct ws_job *job,
                              struct ws_job_result *result, struct ws_error *error);
 
-/* The line of a dead process's log (a file) that says most about its end: the last that tells of an
- * error, else the last. "" if there is none. */
+/* What LLVM or the loader said of the end of a dead process: the last line of its log (a file) that
+ * has one of their phrases. "" if there is none: other lines may be anything, the IR for instance.
+ */
 void ws_worker_last_words(int log, char *words, size_t size);
 
 /* Finds the worker program. WS_ERROR_ENVIRONMENT lists what was tried. */
@@ -30,6 +31,10 @@ enum ws_wire {
     WS_WIRE_FOREIGN, /* the other end is of another build */
     WS_WIRE_MEMORY,
 };
+
+/* The first thing a worker says, so that a program that is none is found out. */
+enum ws_wire ws_wire_send_greeting(int socket);
+enum ws_wire ws_wire_receive_greeting(int socket, const struct timespec *deadline);
 
 /* Strings of a received job live in *storage, to be freed. `seconds` is the time it may take. */
 enum ws_wire ws_wire_send_job(int socket, const struct ws_job *job, double seconds,

@@ -24,7 +24,11 @@ static enum ws_status set_options(const char *options, struct ws_error *error)
         argv[argc++] = line;
     bool known = ws_llvm_set_options(argv, argc, message, sizeof message);
     free(lines);
-    return known ? WS_OK : ws_fail(error, WS_ERROR_COMPILE, "backend options: %s", message);
+    if (!known && !message[0]) /* of a bad value it speaks on its standard error alone */
+        ws_worker_last_words(STDERR_FILENO, message, sizeof message);
+    while (message[0] && message[strlen(message) - 1] == '\n')
+        message[strlen(message) - 1] = '\0';
+    return known ? WS_OK : ws_fail(error, WS_ERROR_SPEC, "backend options: %s", message);
 }
 
 static int take_socket(void)
@@ -63,6 +67,8 @@ int main(void)
         fputs("wavesmith-worker: it is started by libwavesmith, not by hand\n", stderr);
         return 2;
     }
+    if (ws_wire_send_greeting(socket))
+        return 2;
     for (;;) {
         struct ws_job job;
         double seconds;

@@ -15,7 +15,8 @@
 
 #include "ir/worker.h"
 
-enum { IDLE_MAX = 16, LOG_TAIL = 4096, DEFAULT_SECONDS = 120 };
+/* A worker greets as soon as its libraries are loaded. */
+enum { IDLE_MAX = 16, LOG_TAIL = 4096, DEFAULT_SECONDS = 120, GREETING_SECONDS = 10 };
 
 struct worker {
     pid_t pid;
@@ -146,7 +147,8 @@ static int spawn(struct worker *worker, const char *path, int socket)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    const char *const argv[] = {path, NULL};
+    /* A program that is no worker is likely to refuse such an option, and so ends at once. */
+    const char *const argv[] = {path, "--wavesmith-worker=" WS_VERSION, NULL};
     set_actions(&actions, &attributes, socket, worker->log);
     int failure =
         posix_spawn(&worker->pid, path, &actions, &attributes, (char *const *)argv, environ);
@@ -196,15 +198,23 @@ static enum ws_status start_worker(struct worker **started, const char *path, co
                    strerror(failure));
 }
 
-/* Whether a line of a compiler's output says what was wrong, and not just where or what next. */
-static bool is_telling(const char *line)
+/* How much a line of a compiler's output tells: 2 what was wrong, 1 where, 0 anything else. */
+static int telling(const char *line)
 {
-    static const char *const signs[] = {"ERROR:", "error:", "Unknown command line argument"};
+    static const char *const signs[] = {
+        "ERROR:",
+        "error:",
+        "Unknown command line argument",
+        "(LLVM option parsing)",
+        "Assertion `",
+        "UNREACHABLE executed",
+        ": for the -", /* option: 'x' value invalid */
+    };
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
         if (strstr(line, signs[i]))
-            return true;
+            return 2;
     }
-    return false;
+    return strstr(line, "Running pass '") || strstr(line, "loading shared libraries") ? 1 : 0;
 }
 
 void ws_worker_last_words(int log, char *words, size_t size)
@@ -219,23 +229,24 @@ void ws_worker_last_words(int log, char *words, size_t size)
     if (got <= 0)
         return;
     text[got] = '\0';
-    bool found = false;
+    int most = 1;
     char *rest = text;
     for (char *line = strtok_r(rest, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        bool telling = is_telling(line);
-        if (telling || !found)
-            snprintf(words, size, "%s", line);
-        found |= telling;
+        int told = telling(line);
+        if (told < most)
+            continue;
+        most = told;
+        snprintf(words, size, "%s", line);
     }
 }
 
-/* Ends a worker that did not answer; says why. */
-static enum ws_status bury(struct worker *worker, enum ws_wire state, double seconds,
-                           struct ws_error *error)
+enum { END_SIZE = WS_ERROR_MESSAGE_SIZE / 2 + 96 };
+
+/* Ends a worker and fills `how` with what became of it ("died of signal 6 (Aborted): LLVM ERROR:
+ * ..."). Returns its wait status as end_worker does. */
+static int bury(struct worker *worker, enum ws_wire state, char how[END_SIZE])
 {
     char words[WS_ERROR_MESSAGE_SIZE / 2];
-    ws_worker_last_words(worker->log, words, sizeof words);
-    const char *separator = words[0] ? ": " : "";
     if (state == WS_WIRE_CLOSED) { /* it is ending by itself; its own status tells more than ours */
         siginfo_t info;
         struct timespec pause = {.tv_nsec = 1000000};
@@ -246,20 +257,65 @@ static enum ws_status bury(struct worker *worker, enum ws_wire state, double sec
             nanosleep(&pause, NULL);
         }
     }
+    ws_worker_last_words(worker->log, words, sizeof words);
     int status = end_worker(worker);
+    const char *separator = words[0] ? ": " : "";
+    if (state == WS_WIRE_CLOSED && status != -1 && WIFSIGNALED(status))
+        snprintf(how, END_SIZE, "died of signal %d (%s)%s%s", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)), separator, words);
+    else if (state == WS_WIRE_CLOSED)
+        snprintf(how, END_SIZE, "ended with exit code %d%s%s",
+                 status == -1 ? -1 : WEXITSTATUS(status), separator, words);
+    else
+        snprintf(how, END_SIZE, "was ended%s%s", separator, words);
+    return status;
+}
+
+static enum ws_status fail_foreign(struct ws_error *error)
+{
+    return ws_fail(error, WS_ERROR_ENVIRONMENT,
+                   "the worker is of another build than this library (%s)", WS_VERSION);
+}
+
+/* Ends a worker that did not answer; says why. */
+static enum ws_status fail_job(struct worker *worker, enum ws_wire state, const struct ws_job *job,
+                               double seconds, struct ws_error *error)
+{
+    char how[END_SIZE];
+    int status = bury(worker, state, how);
     if (state == WS_WIRE_TIMEOUT)
-        return ws_fail(error, WS_ERROR_COMPILE, "no result within %g s; the worker was ended%s%s",
-                       seconds, separator, words);
+        return ws_fail(error, WS_ERROR_COMPILE, "no result within %g s; the worker %s", seconds,
+                       how);
     if (state == WS_WIRE_FOREIGN)
-        return ws_fail(error, WS_ERROR_ENVIRONMENT,
-                       "the worker is of another build than this library (%s)", WS_VERSION);
+        return fail_foreign(error);
     if (state == WS_WIRE_MEMORY)
         return ws_fail(error, WS_ERROR_MEMORY, "no memory for the worker's result");
-    if (status != -1 && WIFSIGNALED(status))
-        return ws_fail(error, WS_ERROR_COMPILE, "the compiler died of signal %d (%s)%s%s",
-                       WTERMSIG(status), strsignal(WTERMSIG(status)), separator, words);
-    return ws_fail(error, WS_ERROR_COMPILE, "the compiler ended with exit code %d%s%s",
-                   status == -1 ? -1 : WEXITSTATUS(status), separator, words);
+    /* What exits of its own accord is a parser of options. */
+    if (job->options && status != -1 && WIFEXITED(status))
+        return ws_fail(error, WS_ERROR_SPEC, "backend options (%.200s): the compiler %s",
+                       job->options, how);
+    return ws_fail(error, WS_ERROR_COMPILE, "the compiler %s", how);
+}
+
+/* Waits for a new worker's greeting; ends the worker without one. */
+static enum ws_status greet(struct worker *worker, const char *path, struct ws_error *error)
+{
+    char how[END_SIZE];
+    struct timespec deadline;
+    clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_sec += GREETING_SECONDS;
+    enum ws_wire state = ws_wire_receive_greeting(worker->socket, &deadline);
+    if (!state)
+        return WS_OK;
+    bury(worker, state, how);
+    if (state == WS_WIRE_FOREIGN)
+        return fail_foreign(error);
+    if (state == WS_WIRE_TIMEOUT)
+        return ws_fail(error, WS_ERROR_ENVIRONMENT,
+                       "%s is no wavesmith-worker %s: it said nothing for %d s and %s", path,
+                       WS_VERSION, GREETING_SECONDS, how);
+    return ws_fail(error, WS_ERROR_ENVIRONMENT, "%s is no wavesmith-worker %s: it %s", path,
+                   WS_VERSION, how);
 }
 
 static enum ws_wire exchange(struct worker *worker, const struct ws_job *job, double seconds,
@@ -284,15 +340,18 @@ static enum ws_status run_in_pool(struct ws_worker_pool *pool, const char *path,
 {
     struct worker *worker = take_idle(pool, key);
     enum ws_status status = WS_OK;
-    if (!worker)
+    if (!worker) {
         status = start_worker(&worker, path, key, error);
+        if (!status)
+            status = greet(worker, path, error);
+    }
     if (status)
         return status;
     struct ws_error answer;
     enum ws_wire state = exchange(worker, job, seconds, &status, result, &answer);
     if (state) {
         *result = (struct ws_job_result){0};
-        return bury(worker, state, seconds, error);
+        return fail_job(worker, state, job, seconds, error);
     }
     put_idle(pool, worker);
     if (status && error)

@@ -32,6 +32,7 @@ struct result_header {
     struct ws_error error;
 };
 
+static const char *const greeting_mark = "wavesmith hello " WS_VERSION;
 static const char *const job_mark = "wavesmith job " WS_VERSION;
 static const char *const result_mark = "wavesmith result " WS_VERSION;
 
@@ -112,6 +113,19 @@ static enum ws_wire receive_all(int socket, void *bytes, size_t size,
         size -= (size_t)got;
     }
     return WS_WIRE_OK;
+}
+
+enum ws_wire ws_wire_send_greeting(int socket)
+{
+    struct mark mark = make_mark(greeting_mark);
+    return send_all(socket, &mark, sizeof mark, NULL);
+}
+
+enum ws_wire ws_wire_receive_greeting(int socket, const struct timespec *deadline)
+{
+    struct mark mark;
+    enum ws_wire state = receive_all(socket, &mark, sizeof mark, deadline);
+    return state || same_mark(&mark, greeting_mark) ? state : WS_WIRE_FOREIGN;
 }
 
 /* The strings of a job, in the order in which they travel. */

@@ -85,11 +85,11 @@ static enum ws_status open_newest(struct ws_driver *driver, const char **name,
         if (driver->library != NULL)
             return WS_OK;
         const char *reason = dlerror();
-        if (reason == NULL || is_absent(*name, reason))
-            reason = *name;
+        bool absent = reason == NULL || is_absent(*name, reason);
         if (length < sizeof tried)
-            length += (size_t)snprintf(tried + length, sizeof tried - length, "%s%s",
-                                       i > 0 ? ", " : "", reason);
+            length += (size_t)snprintf(
+                tried + length, sizeof tried - length, "%s%s%s%s", i > 0 ? ", " : "", *name,
+                absent ? "" : ", which cannot be loaded: ", absent ? "" : reason);
     }
     return ws_fail(error, WS_ERROR_ENVIRONMENT,
                    "no AMD GPU: there is no HIP driver (tried %s); install ROCm's, or name its "

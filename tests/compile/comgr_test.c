@@ -114,7 +114,7 @@ static void checks_what_it_gets(void **state)
     FILE *file = open_file(WS_TEST_UNDEFINED, "rb");
     give(bytes, fread(bytes, 1, sizeof bytes, file));
     fclose(file);
-    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_ENVIRONMENT, &error);
     assert_says(&error, "llvm.amdgcn.unheard.of");
     assert_says(&error, "2.0 (LLVM 21.0.1)");
 
@@ -142,7 +142,7 @@ static void says_what_is_missing(void **state)
     (void)state;
     struct ws_codegen_options options = with_comgr(WS_TEST_COMGR_3);
     struct ws_error error;
-    assert_refused(good_ir, "gfx1103", &options, WS_ERROR_SPEC, &error);
+    assert_refused(good_ir, "gfx1103", &options, WS_ERROR_ENVIRONMENT, &error);
     assert_says(&error, "gfx1103");
     assert_says(&error, "LLVM 21.0.1");
     options.comgr_path = "/no/such/comgr";
@@ -151,6 +151,13 @@ static void says_what_is_missing(void **state)
     options.comgr_path = WS_TEST_NO_COMGR; /* a library, but another one */
     assert_refused(good_ir, "gfx1151", &options, WS_ERROR_ENVIRONMENT, &error);
     assert_says(&error, "amd_comgr_");
+    assert_says(&error, WS_TEST_NO_COMGR);
+    options.comgr_path = NULL;
+    setenv("WS_COMGR_LIBRARY", code_path, 1); /* there, but no library */
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_ENVIRONMENT, &error);
+    assert_says(&error, code_path);
+    assert_says(&error, "from WS_COMGR_LIBRARY");
+    unsetenv("WS_COMGR_LIBRARY");
 }
 
 static void installed_comgr(void **state)
@@ -167,7 +174,7 @@ static void installed_comgr(void **state)
     assert_in_range(info.llvm_major, 13, 40);
     if (info.llvm_major >= 17)
         skip();
-    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_SPEC, &error);
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_ENVIRONMENT, &error);
     assert_says(&error, "gfx1151");
     assert_says(&error, "older than 17");
     assert_says(&error, "WS_COMGR_LIBRARY");

@@ -5,11 +5,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "ir/worker.h"
 #include "tests/compile/support.h"
 
 static const struct ws_codegen_options in_process = {.backend = WS_BACKEND_LLVM};
@@ -65,6 +67,13 @@ static void assert_no_children(void)
 {
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(errno, ECHILD);
+}
+
+static void assert_ends(const struct ws_error *error, const char *end)
+{
+    size_t length = strlen(error->message);
+    if (length < strlen(end) || strcmp(error->message + length - strlen(end), end) != 0)
+        fail_msg("'%s' does not end in '%s'", error->message, end);
 }
 
 /* A worker program of our own: a shell script. */
@@ -239,6 +248,25 @@ static void killed_in_a_compile(void **state)
     assert_no_children();
 }
 
+/* The file `path` gets what a worker says first. */
+static void write_greeting(char path[SCRATCH_PATH])
+{
+    int pair[2];
+    char bytes[256];
+    char name[64];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    assert_int_equal(ws_wire_send_greeting(pair[0]), WS_WIRE_OK);
+    ssize_t size = read(pair[1], bytes, sizeof bytes);
+    assert_true(size > 0 && size < (ssize_t)sizeof bytes);
+    close(pair[0]);
+    close(pair[1]);
+    snprintf(name, sizeof name, "ws_worker_greeting.%d", (int)getpid());
+    scratch_path(path, name);
+    FILE *file = open_file(path, "wb");
+    assert_int_equal(fwrite(bytes, 1, (size_t)size, file), size);
+    fclose(file);
+}
+
 static void runs_out_of_time(void **state)
 {
     (void)state;
@@ -248,10 +276,15 @@ static void runs_out_of_time(void **state)
     options.timeout_seconds = 0.05;
     assert_refused(ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);
     assert_says(&error, "0.05 s");
-    options.worker_path =
-        script("exec sleep 1000"); /* never reads: the job does not fit the socket */
+    char body[2 * SCRATCH_PATH];
+    char greeting[SCRATCH_PATH];
+    write_greeting(greeting);
+    /* Never reads: the job does not fit the socket. */
+    snprintf(body, sizeof body, "cat '%s' >&0; exec sleep 1000", greeting);
+    options.worker_path = script(body);
     assert_refused(ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);
     assert_says(&error, "0.05 s");
+    remove(greeting);
     free(ir);
     assert_no_children();
 }
@@ -261,23 +294,67 @@ static void odd_workers(void **state)
     (void)state;
     struct ws_codegen_options options = in_worker(NULL);
     struct ws_error error;
-    char *ir = slow_ir(20000);
-    options.worker_path = script("echo first >&2; echo 'last words' >&2; exit 7");
-    assert_refused(ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);
-    assert_says(&error, "exit code 7: last words");
-    free(ir);
-    options.worker_path = script("exec >&0; exec cat");
+    char body[2 * SCRATCH_PATH + 256];
+    char greeting[SCRATCH_PATH];
+    write_greeting(greeting);
+    snprintf(body, sizeof body, "cat '%s' >&0; %s", greeting,
+             "echo 'LLVM ERROR: last words' >&2; echo '  %0 = add i32 0, 0' >&2; exit 7");
+    options.worker_path = script(body);
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);
+    assert_ends(&error, "exit code 7: LLVM ERROR: last words");
+    snprintf(body, sizeof body, "cat '%s' >&0; echo '  %%0 = add i32 0, 0' >&2; kill -SEGV $$",
+             greeting);
+    options.worker_path = script(body);
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);
+    assert_ends(&error, "signal 11 (Segmentation fault)");
+    snprintf(body, sizeof body, "cat '%s' >&0; exec head -c 100000 /dev/zero >&0", greeting);
+    options.worker_path = script(body);
     assert_refused(good_ir, "gfx1151", &options, WS_ERROR_ENVIRONMENT, &error);
     assert_says(&error, "another build");
+    remove(greeting);
 #ifndef WS_TEST_SANITIZED
-    char body[2048];
     snprintf(body, sizeof body, "ulimit -v 400000; exec %s", WS_TEST_WORKER);
     options.worker_path = script(body);
-    ir = slow_ir(20000);
-    assert_refused(ir, "gfx1151", &options, WS_ERROR_COMPILE, &error); /* dies in various ways */
+    char *ir = slow_ir(20000);
+    struct unit unit = unit_open(ir);
+    struct ws_code code;
+    enum ws_status status = ws_codegen(&code, unit.module, "gfx1151", &options, &error);
+    assert_true(status == WS_ERROR_COMPILE || status == WS_ERROR_ENVIRONMENT); /* various deaths */
+    unit_close(&unit);
     free(ir);
 #endif
     remove(options.worker_path);
+    assert_no_children();
+}
+
+/* Programs that are no workers are found out, and at once if they refuse the option. */
+static void foreign_programs(void **state)
+{
+    (void)state;
+    static const char *const programs[] = {"/bin/cat", "/bin/true", "/bin/sh"};
+    struct ws_codegen_options options = in_worker(NULL);
+    struct ws_error error;
+    struct timespec begin;
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
+        options.worker_path = programs[i];
+        assert_refused(good_ir, "gfx1151", &options, WS_ERROR_ENVIRONMENT, &error);
+        assert_says(&error, programs[i]);
+        assert_says(&error, "is no wavesmith-worker");
+    }
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    assert_true(end.tv_sec - begin.tv_sec < 10);
+    options.worker_path = script("exec cat"); /* waits for ever */
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_ENVIRONMENT, &error);
+    assert_says(&error, "said nothing for 10 s");
+    options.worker_path = script("exec head -c 1000 /dev/zero >&0");
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_ENVIRONMENT, &error);
+    assert_says(&error, "another build");
+    remove(options.worker_path);
+    options.worker_path = "/tmp";
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_ENVIRONMENT, &error);
+    assert_says(&error, "/tmp is a directory");
     assert_no_children();
 }
 
@@ -305,6 +382,8 @@ static void backend_options(void **state)
     (void)state;
     static const char *const wanted[] = {"-amdgpu-waitcnt-forcezero=1", NULL};
     static const char *const unknown[] = {"-amdgpu-no-such-option", NULL};
+    static const char *const misvalued[] = {"-amdgpu-waitcnt-forcezero=maybe", NULL};
+    static const char *const ending[] = {"-help", NULL};
     static const char *const malformed[] = {"amdgpu", NULL};
     struct ws_worker_pool *pool = open_pool();
     struct ws_codegen_options options = in_worker(pool);
@@ -323,13 +402,19 @@ static void backend_options(void **state)
     assert_same_code(&plain, &again);
 
     options.options = unknown;
-    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_COMPILE, &error);
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_SPEC, &error);
     assert_says(&error, "-amdgpu-no-such-option");
     struct unit unit = unit_open(good_ir);
     char *text;
     assert_int_equal(ws_codegen_assembly(&text, unit.module, "gfx1151", &options, NULL),
-                     WS_ERROR_COMPILE);
+                     WS_ERROR_SPEC);
     unit_close(&unit);
+    options.options = misvalued;
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_SPEC, &error);
+    assert_says(&error, "-amdgpu-waitcnt-forcezero option: 'maybe' is invalid");
+    options.options = ending; /* LLVM prints its help and exits */
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_SPEC, &error);
+    assert_says(&error, "-help");
     options.options = malformed;
     assert_refused(good_ir, "gfx1151", &options, WS_ERROR_ARGUMENT, &error);
     ws_worker_pool_free(pool);
@@ -387,7 +472,7 @@ int main(void)
         cmocka_unit_test(errors_and_aborts),  cmocka_unit_test(killed_in_a_compile),
         cmocka_unit_test(runs_out_of_time),   cmocka_unit_test(odd_workers),
         cmocka_unit_test(no_worker),          cmocka_unit_test(backend_options),
-        cmocka_unit_test(several_threads),
+        cmocka_unit_test(foreign_programs),   cmocka_unit_test(several_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,10 +96,48 @@ levers: {bm_tiles: 4, block_n: 64}"
 config 2 'gfx1151' "${good/gfx1151/gfx1115}"
 config 2 'points' "$good
 levers: {v_mode: [gather, rows]}"
+# Backend options, the worker that they need, and comgr.
+for option in -amdgpu-no-such-option -amdgpu-waitcnt-forcezero=maybe -help; do
+    printf '%s\noptions: ["%s"]\n' "$good" "$option" >options.yaml
+    for command in 'compile -o k.hsaco' 'emit --asm' 'verify --device emu' inspect; do
+        # shellcheck disable=SC2086 # words
+        expect 2 "backend options.*${option%%=*}" "$wavesmith" $command options.yaml
+    done
+done
+printf '%s\noptions: ["-amdgpu-waitcnt-forcezero=1"]\n' "$good" >options.yaml
+for program in /bin/cat /bin/true /bin/sh; do
+    expect 3 "$program is no wavesmith-worker" env WS_WORKER=$program \
+        timeout 60 "$wavesmith" compile options.yaml
+done
+expect 3 'the worker /tmp is a directory' env WS_WORKER=/tmp "$wavesmith" compile options.yaml
+expect 3 'good.yaml .from WS_COMGR_LIBRARY.*good.yaml: ' env WS_COMGR_LIBRARY="$PWD/good.yaml" \
+    "$wavesmith" compile good.yaml --backend comgr
+if ldconfig -p | grep -q 'libamd_comgr.so.2 ' && ! ldconfig -p | grep -q libamd_comgr.so.3; then
+    "$wavesmith" compile good.yaml --backend comgr -o k.hsaco >/dev/null 2>&1 ||
+        expect 3 'comgr.*does not know gfx1151' "$wavesmith" compile good.yaml --backend comgr
+fi
 expect 2 'v_mode' "$wavesmith" emit good.yaml --set v_mod=rows
 expect 2 'gather' "$wavesmith" emit good.yaml --set v_mode=rowz
+# What an option sets is the option's mistake, whatever the file says.
+for setting in head_dim=65 bm_tiles=4 arch=gfx1; do
+    expect 2 "override .$setting.: " "$wavesmith" emit good.yaml --set head_dim=128 \
+        --set block_n=64 --set $setting
+done
+expect 2 'override .arch=gfx1.: ' "$wavesmith" emit good.yaml --arch gfx1
 expect 2 'missing.yaml.*no such file' "$wavesmith" emit missing.yaml
-expect 2 'directory' "$wavesmith" emit .
+
+# Folders and devices in place of files
+for misfit in 'directory .' 'device /dev/zero' 'device /dev/null'; do
+    path=${misfit#* }
+    for command in emit compile inspect "verify --device emu" sweep bench; do
+        # shellcheck disable=SC2086 # words
+        expect 2 "it is a ${misfit% *}" "$wavesmith" $command "$path"
+    done
+    expect 2 "it is a ${misfit% *}" "$wavesmith" inspect --compare ../other.hsaco "$path"
+    expect 2 "it is a ${misfit% *}" "$wavesmith" run "$path" --grid 1 --block 1
+    expect 2 "it is a ${misfit% *}" "$wavesmith" run ../other.hsaco --grid 1 --block 1 \
+        --arg "in:$path"
+done
 
 # Code objects
 size=$(wc -c <../loops.hsaco)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/abi/file.h"
 #include "tools/wavesmith/command.h"
 
 static enum ws_status io_error(struct ws_error *error, const char *verb, const char *path, int code)
@@ -139,6 +140,9 @@ enum ws_status ws_write_file(const char *path, const void *bytes, size_t size,
 
 enum ws_status ws_read_file(const char *path, uint8_t **bytes, size_t *size, struct ws_error *error)
 {
+    const char *misfit = ws_file_misfit(path);
+    if (misfit)
+        return ws_fail(error, WS_ERROR_IO, "cannot read '%s': it is %s, not a file", path, misfit);
     FILE *file = fopen(path, "rbe");
     if (!file)
         return io_error(error, "read", path, errno);
