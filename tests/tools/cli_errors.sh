@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # cli_errors.sh WAVESMITH FOLDER: every bad input and broken environment ends in one message that
 # says what was wrong and what would be right, in exit code 2 or 3, and in no half-written file.
-# FOLDER holds loops.hsaco (gfx1151) and other.hsaco (gfx942) and takes the test's files.
+# FOLDER holds loops.hsaco (gfx1151), other.hsaco (gfx942) and rowless.hsaco (gfx1030, which has no
+# row in the target table) and takes the test's files.
 set -u
 wavesmith=$1
 cd "$2" || exit 1
@@ -154,8 +155,8 @@ expect 2 'no such file' "$wavesmith" inspect missing.hsaco
 for option in --set=block_n=16 --shape=D=64 --causal=none --point=1 --backend=llvm; do
     expect 2 "${option%%=*} is for configs" "$wavesmith" inspect ../loops.hsaco "$option"
 done
-"$wavesmith" inspect ../other.hsaco | grep -q 'waves a SIMD unknown' || fail 'waves of gfx942'
-"$wavesmith" inspect ../other.hsaco --json | grep -q '"waves_per_simd": null' || fail 'JSON waves'
+"$wavesmith" inspect ../rowless.hsaco | grep -q 'waves a SIMD unknown' || fail 'waves of gfx1030'
+"$wavesmith" inspect ../rowless.hsaco --json | grep -q '"waves_per_simd": null' || fail 'JSON waves'
 
 expect 2 '65536' "$wavesmith" run ../loops.hsaco --kernel cold --lds 70000 --grid 1 --block 32
 

@@ -46,7 +46,7 @@ grep -Eq "^VGPRs +$a +$b " out.txt || fail "compare, registers $a and $b: $(cat 
 says "^VGPRs +$a +$b " "$wavesmith" inspect --compare small.yaml large.hsaco
 says "^VGPRs +$b +$b\$" "$wavesmith" inspect large.hsaco --compare large.yaml
 says '^VGPRs +32 +[0-9]+ ' "$wavesmith" inspect --compare ../loops.hsaco large.hsaco --kernel cold
-says '^waves a SIMD +[0-9]+ +-' "$wavesmith" inspect --compare large.hsaco ../other.hsaco
+says '^waves a SIMD +[0-9]+ +-' "$wavesmith" inspect --compare large.hsaco ../rowless.hsaco
 says '"kernels": \[' "$wavesmith" inspect --compare small.yaml large.hsaco --json
 [ "$(grep -c '"symbol"' out.txt)" -eq 2 ] || fail 'compare --json'
 "$wavesmith" inspect --compare ../loops.hsaco large.hsaco >out.txt 2>err.txt
