@@ -1,6 +1,9 @@
 /* Kernels with a deliberate defect (gen/mutants.def) fail at every shape that the defect affects,
  * and the sound kernel passes at the same shapes. Built with a generator that has the mutants. */
+#include <math.h>
+
 #include "tests/verify/kernels.h"
+#include "tools/wavesmith/inputs.h"
 
 /* Mutants of any kernel, and of masks. */
 #define GENERAL "last_key rescale_skipped kv_head exchange_omitted tail_unmasked"
@@ -53,23 +56,26 @@ static const char *const shapes[] = {
     "B=2,Hq=2,Hk=1,Sq=16,Sk=16", "B=1,Hq=4,Hk=2,Sq=50,Sk=145",
 };
 
-/* What a mutant does to one query, which sees `visible` and has `block` keys in a block. */
+/* What a mutant does to one query of a head, which sees `visible` and has `block` keys in a block.
+ */
 struct place {
     const struct ws_problem *problem;
     struct ws_visible visible;
     int64_t batch, query, keys, block;
+    int64_t shown;   /* visible keys that the bias does not hide */
+    bool shows_last; /* the last visible key is one */
     int64_t past;  /* the first key that the mask hides on the right, were there keys without end */
     int64_t first; /* the first one that it shows on the left, likewise */
 };
 
 static bool sees_any(const struct place *at)
 {
-    return at->visible.begin < at->visible.end;
+    return at->shown > 0;
 }
 
 static bool last_key_affects(const struct place *at)
 {
-    return sees_any(at) && at->visible.end == at->keys;
+    return at->shows_last && at->visible.end == at->keys;
 }
 
 static bool mask_off_by_one_affects(const struct place *at)
@@ -86,7 +92,8 @@ static bool window_off_by_one_affects(const struct place *at)
  * matters if something was summed up before. */
 static bool rescale_skipped_affects(const struct place *at)
 {
-    return at->query % 4 == 1 && at->keys > at->block && at->visible.end == at->keys;
+    return at->query % 4 == 1 && at->keys > at->block && at->visible.end == at->keys &&
+           at->shows_last;
 }
 
 static bool kv_head_affects(const struct place *at)
@@ -96,7 +103,7 @@ static bool kv_head_affects(const struct place *at)
 
 static bool exchange_omitted_affects(const struct place *at)
 {
-    return at->visible.end - at->visible.begin > 1;
+    return at->shown > 1;
 }
 
 /* The last block reaches past the keys, and no diagonal hides that. */
@@ -133,12 +140,12 @@ static bool softcap_skipped_affects(const struct place *at)
 
 static bool alibi_head_affects(const struct place *at)
 {
-    return at->problem->size.heads_q > 1 && at->visible.end - at->visible.begin > 1;
+    return at->problem->size.heads_q > 1 && at->shown > 1;
 }
 
 static bool bias_row_affects(const struct place *at)
 {
-    return at->query + 1 < at->problem->size.seqlen_q && at->visible.end - at->visible.begin > 1;
+    return at->query + 1 < at->problem->size.seqlen_q && at->shown > 1;
 }
 
 static bool sink_lse_affects(const struct place *at)
@@ -162,17 +169,22 @@ static const struct {
 };
 
 static struct place place_of(const struct ws_problem *problem, int64_t batch, int64_t query,
-                             int64_t block)
+                             const float *bias, int64_t block)
 {
     int64_t diagonal = query + ws_sequence_shift(problem, batch);
-    struct place at = {problem,
-                       ws_visible_keys(problem, batch, query),
-                       batch,
-                       query,
-                       ws_sequence_keys(problem, batch),
-                       block,
-                       INT64_MAX,
-                       0};
+    struct place at = {
+        .problem = problem,
+        .visible = ws_visible_keys(problem, batch, query),
+        .batch = batch,
+        .query = query,
+        .keys = ws_sequence_keys(problem, batch),
+        .block = block,
+        .past = INT64_MAX,
+    };
+    for (int64_t key = at.visible.begin; key < at.visible.end; ++key) {
+        at.shows_last = !bias || bias[key] > -INFINITY;
+        at.shown += at.shows_last;
+    }
     if (problem->mask == WS_MASK_CAUSAL)
         at.past = diagonal + 1;
     if (problem->mask == WS_MASK_WINDOW && problem->window[1] >= 0)
@@ -184,13 +196,21 @@ static struct place place_of(const struct ws_problem *problem, int64_t batch, in
 
 static bool affects_problem(int mutant, const struct ws_problem *problem, int64_t block)
 {
+    struct ws_inputs inputs = {0};
+    struct ws_error error;
+    bool affects = false;
+    assert_ok(ws_inputs_create(&inputs, problem, WS_INPUT_NORMAL, &error), &error);
     for (int64_t batch = 0; batch < problem->size.batch; ++batch)
-        for (int64_t query = 0; query < ws_sequence_queries(problem, batch); ++query) {
-            struct place at = place_of(problem, batch, query, block);
-            if (mutants[mutant].affects(&at))
-                return true;
-        }
-    return false;
+        for (int64_t head = 0; head < problem->size.heads_q; ++head)
+            for (int64_t query = 0; query < ws_sequence_queries(problem, batch); ++query) {
+                const float *bias =
+                    problem->bias ? ws_inputs_row(&inputs, problem, WS_BIAS, batch, head, query)
+                                  : NULL;
+                struct place at = place_of(problem, batch, query, bias, block);
+                affects = affects || mutants[mutant].affects(&at);
+            }
+    ws_inputs_free(&inputs);
+    return affects;
 }
 
 /* A run's state: counts over all kernels. */

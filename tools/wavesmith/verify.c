@@ -278,6 +278,20 @@ static void draw_mask(struct ws_spec *spec, struct ws_random *random)
         spec->align = choice % 2 == 1 ? WS_ALIGN_BOTTOM_RIGHT : WS_ALIGN_TOP_LEFT;
 }
 
+/* A mask that the levers allow: what they refuse is drawn again, so that each random problem
+ * counts. The config's own mask is the last resort. */
+static void draw_allowed_mask(struct ws_spec *spec, struct ws_random *random)
+{
+    const struct ws_spec given = *spec;
+    enum { DRAWS = 32 };
+    for (int i = 0; i < DRAWS; ++i) {
+        draw_mask(spec, random);
+        if (ws_spec_check(spec, NULL) == WS_OK)
+            return;
+    }
+    *spec = given;
+}
+
 static enum ws_status check_random_problem(struct verification *v, size_t index, uint64_t number,
                                            struct ws_error *error)
 {
@@ -286,7 +300,7 @@ static enum ws_status check_random_problem(struct verification *v, size_t index,
     struct ws_spec spec = v->points.config.points[index].spec;
     ws_random_seed(&random, v->seed + number);
     if (v->draws_mask)
-        draw_mask(&spec, &random);
+        draw_allowed_mask(&spec, &random);
     enum ws_status status = ws_problem_init(&problem, &spec, &v->points.sizes, v->layout, error);
     if (status != WS_OK)
         return status;
