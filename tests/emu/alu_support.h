@@ -162,6 +162,14 @@ static inline uint8_t *assemble(const char *arch, const char *text, size_t *size
     return code;
 }
 
+static inline const struct emu_target *target_named(const char *arch)
+{
+    int ordinal = 0;
+    while (strcmp(emu_target_at(ordinal)->arch, arch) != 0)
+        ordinal++;
+    return emu_target_at(ordinal);
+}
+
 /* Assembles and decodes; `lines` instructions, one a line. */
 static inline struct machine *machine_for(const char *arch, const char *text, size_t lines)
 {
@@ -170,13 +178,15 @@ static inline struct machine *machine_for(const char *arch, const char *text, si
     memset(m, 0, sizeof *m);
     size_t size;
     m->bytes = assemble(arch, text, &size);
+    m->code.target = target_named(arch);
     m->code.bytes = size;
-    assert_int_equal(emu_code_add(&m->code, arch, m->bytes, 0, size), 0);
+    assert_int_equal(emu_code_add(&m->code, m->bytes, 0, size), 0);
     assert_true(m->code.count > lines);
     struct emu_wave *w = &m->w;
     w->lanes = 32;
     w->mode = EMU_DENORM_F32_KEEP | EMU_DENORM_F16_F64_KEEP;
     w->group = &m->group;
+    m->launch.target = m->code.target;
     m->group.launch = &m->launch;
     m->launch.kernel = &m->kernel;
     m->kernel.entry = m->code.ops;

@@ -3,12 +3,14 @@
 #define WS_EMU_CODE_H
 
 #include "tools/emu/op.h"
+#include "tools/emu/target.h"
 
 #include <stddef.h>
 
 struct emu_chunk;
 
 struct emu_code {
+    const struct emu_target *target; /* set by the owner */
     struct emu_op *ops;
     size_t count, capacity;
     /* By dword of the code, the place in ops plus one; 0 where no instruction starts. */
@@ -21,11 +23,10 @@ struct emu_code {
     struct emu_chunk *chunks; /* texts and VOPD halves */
 };
 
-/* Decodes `size` bytes at `bytes` + `start` (a function) of a target ("gfx1151") and appends them.
- * Returns 0, or -1 without memory or disassembler. Instructions that the tables do not have decode
- * to ones that are findings when executed. */
-int emu_code_add(struct emu_code *code, const char *arch, const uint8_t *bytes, size_t start,
-                 size_t size);
+/* Decodes `size` bytes at `bytes` + `start` (a function) and appends them. Returns 0, or -1 without
+ * memory or disassembler. Instructions that the tables do not have decode to ones that are findings
+ * when executed. */
+int emu_code_add(struct emu_code *code, const uint8_t *bytes, size_t start, size_t size);
 
 /* Resolves branches, once all functions are in. */
 void emu_code_link(struct emu_code *code);

@@ -103,8 +103,7 @@ static void run_past_end(struct emu_wave *w, const struct emu_op *op)
     emu_fault(w, op, "unknown-instruction", -1, "execution ran past the end of a function");
 }
 
-int emu_code_add(struct emu_code *code, const char *arch, const uint8_t *bytes, size_t start,
-                 size_t size)
+int emu_code_add(struct emu_code *code, const uint8_t *bytes, size_t start, size_t size)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, start_llvm);
@@ -113,8 +112,8 @@ int emu_code_add(struct emu_code *code, const char *arch, const uint8_t *bytes, 
         if (!code->index)
             return -1;
     }
-    LLVMDisasmContextRef disassembler =
-        LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", arch, "", NULL, 0, NULL, NULL);
+    LLVMDisasmContextRef disassembler = LLVMCreateDisasmCPUFeatures(
+        "amdgcn-amd-amdhsa", code->target->arch, "", NULL, 0, NULL, NULL);
     if (!disassembler)
         return -1;
     size_t end = start + size, pc = start & ~(size_t)3;

@@ -198,7 +198,7 @@ static int get_properties(void *properties, int device, const struct properties_
     put_int(properties, l->major, target->major);
     put_int(properties, l->minor, target->minor);
     put_int(properties, l->cus, (int)target->compute_units);
-    put(properties, l->arch, target->arch, strlen(target->arch) + 1);
+    put(properties, l->arch, target->name, strlen(target->name) + 1);
     return hipSuccess;
 }
 

@@ -173,11 +173,10 @@ int hipFuncGetAttribute(int *value, int attribute, const void *function)
     return hipSuccess;
 }
 
-/* A compute unit has two SIMDs of 16 waves, and here counts its own LDS only. */
+/* A compute unit counts its own LDS only. */
 int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int block_size,
                                                        size_t dynamic_lds)
 {
-    enum { SIMDS = 2, MAX_WAVES = 16 };
     const struct emu_kernel_code *kernel = function;
     if (!blocks || !kernel || block_size <= 0)
         return emu_result(hipErrorInvalidValue);
@@ -185,7 +184,7 @@ int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *functi
     unsigned granule = target->vgpr_granule;
     unsigned vgprs = (kernel->vgprs + granule - 1) / granule * granule;
     unsigned waves = target->vgpr_file / vgprs;
-    waves = SIMDS * (waves < MAX_WAVES ? waves : MAX_WAVES);
+    waves = target->simds * (waves < target->simd_waves ? waves : target->simd_waves);
     unsigned per_block = ((unsigned)block_size + target->wave_size - 1) / target->wave_size;
     size_t lds = kernel->lds_bytes + dynamic_lds;
     unsigned by_waves = waves / per_block;

@@ -63,9 +63,19 @@ static const struct level *best_level(void)
     return &base;
 }
 
+/* Other names of rows. */
+static const struct {
+    const char *name, *row;
+} aliases[] = {
+#define ALIAS(name, row) {#name, #row},
+#include "tools/emu/ops_alias.def"
+};
+enum { ALIASES = sizeof aliases / sizeof aliases[0] };
+
 static struct {
     const struct level *level;
     struct entry {
+        const char *name;
         const struct emu_desc *desc;
     } *sorted;
     size_t count;
@@ -74,13 +84,41 @@ static struct {
 static int by_name(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
-    return strcmp(x->desc->name, y->desc->name);
+    return strcmp(x->name, y->name);
 }
 
 static int by_key(const void *key, const void *row)
 {
     const struct entry *entry = row;
-    return strcmp(key, entry->desc->name);
+    return strcmp(key, entry->name);
+}
+
+static const struct emu_desc *find(const char *name)
+{
+    const struct entry *found =
+        bsearch(name, tables.sorted, tables.count, sizeof *tables.sorted, by_key);
+    return found ? found->desc : NULL;
+}
+
+static void add(const char *name, const struct emu_desc *desc)
+{
+    tables.sorted[tables.count++] = (struct entry){name, desc};
+}
+
+static void sort(void)
+{
+    qsort(tables.sorted, tables.count, sizeof *tables.sorted, by_name);
+}
+
+static void add_aliases(void)
+{
+    const struct emu_desc *rows[ALIASES];
+    for (int i = 0; i < ALIASES; i++)
+        rows[i] = find(aliases[i].row);
+    for (int i = 0; i < ALIASES; i++)
+        if (rows[i])
+            add(aliases[i].name, rows[i]);
+    sort();
 }
 
 static void sort_tables(void)
@@ -90,13 +128,14 @@ static void sort_tables(void)
     for (int g = 0; g < GROUPS; g++)
         for (const struct emu_desc *d = tables.level->groups[g]; d->name; d++)
             count++;
-    tables.sorted = calloc(count, sizeof *tables.sorted);
+    tables.sorted = calloc(count + ALIASES, sizeof *tables.sorted);
     if (!tables.sorted)
         return;
     for (int g = 0; g < GROUPS; g++)
         for (const struct emu_desc *d = tables.level->groups[g]; d->name; d++)
-            tables.sorted[tables.count++].desc = d;
-    qsort(tables.sorted, tables.count, sizeof *tables.sorted, by_name);
+            add(d->name, d);
+    sort();
+    add_aliases();
 }
 
 static void load_tables(void)
@@ -108,11 +147,7 @@ static void load_tables(void)
 const struct emu_desc *emu_find_desc(const char *name)
 {
     load_tables();
-    if (!tables.count)
-        return NULL;
-    const struct entry *found =
-        bsearch(name, tables.sorted, tables.count, sizeof *tables.sorted, by_key);
-    return found ? found->desc : NULL;
+    return tables.count ? find(name) : NULL;
 }
 
 emu_run *emu_vopd_run(void)

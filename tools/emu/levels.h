@@ -4,7 +4,8 @@
 
 #include "tools/emu/op.h"
 
-/* The row of a mnemonic without encoding suffix, or NULL. Thread-safe. */
+/* The row of a mnemonic without encoding suffix, by its own name or one of ops_alias.def, or NULL.
+ * Thread-safe. */
 const struct emu_desc *emu_find_desc(const char *name);
 
 /* The run function of VOPD instructions. */

@@ -105,8 +105,7 @@ static int decode_function(struct emu_module *module, uint64_t start, uint64_t s
     if (size == 0 || start >= code->bytes || size > code->bytes - start || start % 4 ||
         (code->index && code->index[start / 4]))
         return 0;
-    return emu_code_add(code, module->target->arch, (const uint8_t *)(uintptr_t)module->base, start,
-                        size);
+    return emu_code_add(code, (const uint8_t *)(uintptr_t)module->base, start, size);
 }
 
 /* All functions, kernels and others: the kernels may call them. */
@@ -190,6 +189,7 @@ static enum emu_hip_code load_image(struct emu_module *module, const struct imag
         return hipErrorOutOfMemory;
     copy_segments(image, (uint8_t *)(uintptr_t)module->base);
     emu_memory_find(memory, module->base)->readonly = true;
+    module->code.target = module->target;
     module->code.bytes = bytes;
     module->code.address = module->base;
     enum emu_hip_code code = relocate(image, module->base, bytes);
