@@ -52,7 +52,7 @@ static void load_queries(struct ws_fwd *f)
     struct ws_value *stride =
         ws_to_i32(b, ws_fwd_stride(f, WS_FWD_ARG_q_token_stride, WS_FWD_ELEMENT_BYTES));
     struct ws_value *last = ws_sub(b, ws_sub(b, f->seqlen_q, f->read_row), ws_i32(b, 1));
-    last = ws_smin(b, last, ws_i32(b, (uint32_t)(f->rows * WS_FWD_ATOM - 1)));
+    last = ws_smin(b, last, ws_i32(b, (uint32_t)(f->rows * f->tiling.side - 1)));
     f->query_view = (struct ws_view){.addressing = ws_fwd_addressing(f),
                                      .base = ws_view_base(b, ws_fwd_addressing(f), base),
                                      .alignment = f->spec->alignment};
@@ -61,6 +61,7 @@ static void load_queries(struct ws_fwd *f)
     for (int q = 0; q < f->rows; q++) {
         /* Rows past the end read the last one; they are not stored. */
         f->query_offset[q] = ws_mul(b, ws_smin(b, ws_fwd_lane_row(f, q), last), stride);
+        f->query_offset[q] = ws_add(b, f->query_offset[q], ws_fwd_chunk_bytes(f));
         for (int c = 0; !is_in_loop && c < f->chunks; c++) {
             struct ws_value *x = ws_fwd_load_query(f, q, c);
             f->query[q][c] = is_scaled ? ws_packed_scale(b, f->atom->element, x, scale_log2) : x;
@@ -109,6 +110,7 @@ static void start_rows(struct ws_fwd *f, struct ws_value *first_key)
                                         ws_i32(b, 0), WS_FWD_ELEMENT_BYTES);
     v = ws_advance(b, v, ws_fwd_value_step(f, ws_to_i64(b, first_key)));
     f->key_offset = ws_mul(b, ws_fwd_lane_key(f), f->k_stride);
+    f->key_offset = ws_add(b, f->key_offset, ws_fwd_chunk_bytes(f));
     ws_fwd_start_values(f);
     ws_fwd_start_operands(f);
     f->k_base = ws_view_base(b, ws_fwd_addressing(f), k);
@@ -131,25 +133,36 @@ static void accumulate(struct ws_fwd *f, struct ws_fwd_group group, const ws_fwd
     }
 }
 
+/* Scores that a slice is the first to need become packed probabilities. */
+static void pack_tiles(struct ws_fwd *f, int row, int slice, struct ws_value **scores)
+{
+    for (int k = 0; k < f->keys; k++) {
+        if (ws_fwd_first_slice(f, k) == slice)
+            scores[k] = ws_fwd_pack(f, ws_fwd_scaled(f, scores[k]), &f->row[row].sum);
+    }
+}
+
 /* The products of P and V of a block. is_packed: `scores` are packed probabilities already. */
 static void accumulate_block(struct ws_fwd *f, const struct ws_fwd_block *block,
                              ws_fwd_scores scores, bool is_packed)
 {
     struct ws_value *p[WS_FWD_ROWS_MAX];
     ws_fwd_values values[WS_FWD_CHUNKS_MAX];
-    for (int k = 0; k < f->keys; k++) {
+    for (int s = 0; s < f->slices; s++) {
         struct ws_fwd_group group = ws_fwd_group_at(f, 0);
         for (; group.tiles; group = ws_fwd_group_at(f, group.first + group.tiles)) {
             if (group.first + group.tiles <= WS_FWD_GROUP_MAX)
-                ws_fwd_load_values(f, block, k, group, values[group.first]);
+                ws_fwd_load_values(f, block, s, group, values[group.first]);
         }
-        for (int q = 0; q < f->rows; q++)
-            p[q] = is_packed ? ws_fwd_operand(f, q, scores[q][k])
-                             : ws_fwd_probability(f, q, scores[q][k]);
+        for (int q = 0; q < f->rows; q++) {
+            if (!is_packed)
+                pack_tiles(f, q, s, scores[q]);
+            p[q] = ws_fwd_operand(f, q, scores[q], s);
+        }
         group = ws_fwd_group_at(f, 0);
         for (; group.tiles; group = ws_fwd_group_at(f, group.first + group.tiles)) {
             if (group.first + group.tiles > WS_FWD_GROUP_MAX)
-                ws_fwd_load_values(f, block, k, group, values[group.first]);
+                ws_fwd_load_values(f, block, s, group, values[group.first]);
             accumulate(f, group, values[group.first], p);
         }
     }
@@ -186,7 +199,7 @@ static void process_block(struct ws_fwd *f, const struct ws_fwd_block *block)
 struct ws_value *ws_fwd_key_step(struct ws_fwd *f)
 {
     struct ws_value *stride = ws_fwd_stride(f, WS_FWD_ARG_k_token_stride, WS_FWD_ELEMENT_BYTES);
-    return ws_mul(&f->b, stride, ws_i64(&f->b, (uint64_t)f->keys * WS_FWD_ATOM));
+    return ws_mul(&f->b, stride, ws_i64(&f->b, (uint64_t)f->block));
 }
 
 /* To the next block of K, and of V. */
@@ -200,7 +213,7 @@ static void advance_values(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
     struct ws_view v = {.addressing = ws_fwd_addressing(f), .base = f->v_base};
-    struct ws_value *keys = ws_i64(b, (uint64_t)f->keys * WS_FWD_ATOM);
+    struct ws_value *keys = ws_i64(b, (uint64_t)f->block);
     f->v_base = ws_view_advance(b, &v, ws_fwd_value_step(f, keys));
 }
 
@@ -222,7 +235,7 @@ static int carried_opaquely(struct ws_fwd *f, struct ws_value **carried[])
     carried[count++] = &f->key_offset;
     for (int q = 0; q < f->rows; q++)
         carried[count++] = &f->query_offset[q];
-    for (int s = 0; s < WS_FWD_ATOM && f->value_offset[s]; s++)
+    for (int s = 0; s < WS_FWD_SLOTS_MAX && f->value_offset[s]; s++)
         carried[count++] = &f->value_offset[s];
     return count + ws_fwd_stage_carried(f, carried + count);
 }
@@ -250,7 +263,7 @@ static void loop_over_keys(struct ws_fwd *f, struct ws_value *begin, struct ws_v
                            bool is_masked)
 {
     struct ws_builder *b = &f->b;
-    const uint32_t step = (uint32_t)(f->keys * WS_FWD_ATOM);
+    const uint32_t step = (uint32_t)f->block;
     const int unroll = is_masked ? 1 : f->spec->lever[WS_LEVER_unroll];
     struct ws_value **carried[WS_FWD_CARRIED_MAX];
     const int opaque = carried_opaquely(f, carried);
@@ -300,21 +313,24 @@ enum ws_status ws_fmha_fwd_emit(const struct ws_spec *spec, enum ws_mutant mutan
                                 struct ws_error *error)
 {
     (void)error;
-    const struct ws_target *target = ws_target_find(spec->arch);
-    const enum ws_element element = spec->dtype == WS_F16 ? WS_ELEMENT_F16 : WS_ELEMENT_BF16;
-    int work_items = spec->lever[WS_LEVER_num_waves] * target->wave_size;
+    const struct ws_fwd_tiling tiling = ws_fwd_tiling(spec);
+    const int block = spec->lever[WS_LEVER_block_n];
+    int work_items = spec->lever[WS_LEVER_num_waves] * tiling.target->wave_size;
     struct ws_fwd f = {
         .spec = spec,
-        .atom = ws_atom_find(target, element, WS_FWD_ATOM, WS_FWD_ATOM, WS_FWD_ATOM),
+        .tiling = tiling,
+        .atom = tiling.atom,
         .mutant = mutant,
         .rows = spec->lever[WS_LEVER_bm_tiles],
-        .keys = spec->lever[WS_LEVER_block_n] / WS_FWD_ATOM,
-        .chunks = (spec->head_dim_qk + WS_FWD_ATOM - 1) / WS_FWD_ATOM,
-        .head_tiles = (spec->head_dim_v + WS_FWD_ATOM - 1) / WS_FWD_ATOM,
+        .block = block,
+        .keys = block / tiling.side,
+        .slices = block / tiling.slice,
+        .chunks = ws_fwd_count(spec->head_dim_qk, tiling.chunk),
+        .head_tiles = ws_fwd_count(spec->head_dim_v, tiling.side),
     };
     ws_kernel_begin(&f.b, module, shape->symbol, ws_arg_table(WS_KERNEL_FMHA_FWD),
                     &(struct ws_kernel_attributes){
-                        .target = target,
+                        .target = tiling.target,
                         .work_items = work_items,
                         .waves_per_eu = spec->lever[WS_LEVER_waves_per_eu],
                     });

@@ -1,8 +1,11 @@
 /* The forward kernel's parts. One wave owns `rows` tiles of query rows and walks over the keys.
  *
+ * Sizes follow from the target's matrix atom (struct ws_fwd_tiling). The lanes of a wave make
+ * groups, one lane of each group for each row of an operand.
+ *
  * p_mode says how the products lie. With swap scores are computed transposed, S^T = K Q^T, and so
  * is the result, O^T = V^T P^T: a lane holds one query of each row tile (the column of every
- * accumulator), so that row statistics are scalars of the lane and its two halves hold different
+ * accumulator), so that row statistics are scalars of the lane and its groups hold different
  * keys of the same query. Else S = Q K^T and O = P V: a lane holds one key of 8 queries of each row
  * tile, and row statistics are vectors, one element for each accumulator element. */
 #ifndef WS_GEN_FMHA_FWD_H
@@ -22,13 +25,36 @@ enum ws_fwd_arg {
 };
 
 enum {
-    WS_FWD_ATOM = 16, /* rows, keys and head dims of one atom */
+    WS_FWD_SIDE_MIN = 16, /* of a tile */
     WS_FWD_ROWS_MAX = 4,
     WS_FWD_KEYS_MAX = 8,
-    WS_FWD_CHUNKS_MAX = WS_HEAD_DIM_MAX / WS_FWD_ATOM,
+    WS_FWD_SLICES_MAX = 8,
+    WS_FWD_SLOTS_MAX = 16, /* elements of an operand in a lane */
+    WS_FWD_CHUNKS_MAX = WS_HEAD_DIM_MAX / WS_FWD_SIDE_MIN,
     WS_FWD_GROUP_MAX = 8, /* head dim tiles whose V is in registers at a time */
     WS_FWD_ELEMENT_BYTES = 2,
 };
+
+/* Sizes of tiles and operands. Scores and O are made of square tiles, an accumulator each. Q and K
+ * are multiplied by chunks of head dims, P and V by slices of keys: their operands, of one atom or
+ * of several. A lane holds a run of neighbouring head dims or keys of an operand; so many `_step`
+ * later starts that of the next group of lanes, or 0: all groups hold the same. */
+struct ws_fwd_tiling {
+    const struct ws_target *target;
+    const struct ws_atom *atom;
+    int side;   /* of a tile: 16 or 32 */
+    int groups; /* of lanes */
+    int chunk, chunk_run, chunk_step;
+    int slice, slice_run, slice_step;
+    int own; /* keys of a slice whose P the lane computes; those of the others are exchanged */
+};
+struct ws_fwd_tiling ws_fwd_tiling(const struct ws_spec *spec);
+
+/* How many of a size make up a head dim, the last one padded. */
+int ws_fwd_count(int head_dim, int size);
+
+/* The logarithm of a power of two. */
+int ws_fwd_log2(int power);
 
 /* Sums of P: of what V is multiplied by, so that truncation cancels in O; and for LSE, where bf16
  * is truncated, of P before that, else NULL. */
@@ -56,10 +82,12 @@ struct ws_fwd_block {
 struct ws_fwd {
     struct ws_builder b;
     const struct ws_spec *spec;
+    struct ws_fwd_tiling tiling;
     const struct ws_atom *atom;
     enum ws_mutant mutant;
-    int rows, keys;         /* row tiles of a wave, key tiles of an iteration */
-    int chunks, head_tiles; /* head_dim_qk and head_dim_v in atoms, the last one padded */
+    int rows, block;        /* row tiles of a wave, keys of an iteration */
+    int keys, slices;       /* the same keys in tiles of scores, and in slices */
+    int chunks, head_tiles; /* head_dim_qk in chunks and head_dim_v in tiles */
 
     /* The same in all lanes. */
     struct ws_value *seqlen_q, *seqlen_k;
@@ -99,15 +127,15 @@ struct ws_fwd {
 
     /* Of each lane, carried opaquely (ws_opaque). */
     struct ws_value *lane;
-    struct ws_value *query_offset[WS_FWD_ROWS_MAX]; /* of its row of Q, in bytes */
-    struct ws_value *key_offset;                    /* of its key of a full tile */
-    struct ws_value *value_offset[WS_FWD_ATOM];     /* of its part of V, for each slot; see
-                                                       ws_fwd_start_values */
+    struct ws_value *query_offset[WS_FWD_ROWS_MAX];  /* of its row of Q, in bytes */
+    struct ws_value *key_offset;                     /* of its key of a full tile */
+    struct ws_value *value_offset[WS_FWD_SLOTS_MAX]; /* of its part of V, for each slot; see
+                                                        ws_fwd_start_values */
 };
 
 enum {
     WS_FWD_CARRIED_MAX = WS_FWD_ROWS_MAX * (WS_FWD_CHUNKS_MAX + 5 + 2 * WS_FWD_KEYS_MAX) + 8 +
-                         WS_FWD_ATOM + 2 * WS_FWD_COPIES_MAX * WS_FWD_ROUNDS_MAX
+                         WS_FWD_SLOTS_MAX + 2 * WS_FWD_COPIES_MAX * WS_FWD_ROUNDS_MAX
 };
 
 /* check and emit of struct ws_kernel_definition. */
@@ -115,9 +143,6 @@ enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *er
 enum ws_status ws_fmha_fwd_emit(const struct ws_spec *spec, enum ws_mutant mutant,
                                 struct LLVMOpaqueModule *module, struct ws_kernel_shape *shape,
                                 struct ws_error *error);
-
-/* Query rows that one workgroup owns. */
-int ws_fwd_workgroup_rows(const struct ws_spec *spec);
 
 /* Where the wave is: decodes the grid, returns from the kernel where the wave has no rows. */
 void ws_fwd_place(struct ws_fwd *f);
@@ -131,9 +156,10 @@ struct ws_value *ws_fwd_address(struct ws_fwd *f, enum ws_fwd_arg pointer, enum 
 /* The argument in bytes of a token stride, 64-bit. */
 struct ws_value *ws_fwd_stride(struct ws_fwd *f, enum ws_fwd_arg stride, int element_bytes);
 
-/* The lane's query in a row tile, its row of an operand: lane % 16. And which half it is in. */
+/* The lane's query in a row tile, its row of an operand; and which group of lanes it is in, times
+ * `step` (0 without an instruction). */
 struct ws_value *ws_fwd_column(struct ws_fwd *f);
-struct ws_value *ws_fwd_half(struct ws_fwd *f);
+struct ws_value *ws_fwd_lane_group(struct ws_fwd *f, int step);
 
 /* Query row of the lane in row tile `row`, counted from the wave's first. */
 struct ws_value *ws_fwd_lane_row(struct ws_fwd *f, int row);
@@ -151,14 +177,15 @@ int ws_fwd_run_alignment(const struct ws_fwd *f, int bytes);
 /* Pointers to what the loops carry of one row tile. Returns how many there are. */
 int ws_fwd_carried_row(struct ws_fwd *f, int row, struct ws_value **carried[]);
 
-/* The key of its tile that the lane loads as a row of K: the order of the rows is such that slot s
- * of operands P^T and V^T is key s. */
+/* The key of the first tile that the lane loads as a row of K: the order of the rows is such that
+ * the lane's accumulator elements are runs of keys, those of its operands of P and V. In tile k it
+ * is ws_fwd_element_key(f, k, 0) more. */
 struct ws_value *ws_fwd_lane_key(struct ws_fwd *f);
 
-/* Where element i of the lane's part of a score tile lies: the sum of what the lane says and what
- * the element says, of the key in its key tile and of the query in its row tile. */
+/* Where element i of the lane's part of score tile k lies: the sum of what the lane says and what
+ * the element says, of the key in its block and of the query in its row tile. */
 struct ws_value *ws_fwd_first_key(struct ws_fwd *f);
-int ws_fwd_element_key(const struct ws_fwd *f, int i);
+int ws_fwd_element_key(const struct ws_fwd *f, int k, int i);
 struct ws_value *ws_fwd_first_query(struct ws_fwd *f);
 int ws_fwd_element_query(const struct ws_fwd *f, int i);
 
@@ -190,13 +217,21 @@ struct ws_value *ws_fwd_across_lanes(struct ws_fwd *f, struct ws_value *x, ws_fw
 int ws_fwd_slab_bytes(const struct ws_spec *spec);
 void ws_fwd_start_operands(struct ws_fwd *f);
 
-/* P of a row tile as an operand, from packed pairs of accumulator elements (2j, 2j + 1); and its
- * two steps, what other lanes have to say to it, and the rest. */
-struct ws_value *ws_fwd_operand(struct ws_fwd *f, int row, struct ws_value *packed);
-struct ws_value *ws_fwd_send(struct ws_fwd *f, int row, struct ws_value *packed);
-struct ws_value *ws_fwd_join(struct ws_fwd *f, struct ws_value *packed, struct ws_value *sent);
+/* The first slice that takes P from score tile k. */
+int ws_fwd_first_slice(const struct ws_fwd *f, int k);
 
-/* Loads chunk c of a row of Q or K as an operand; past head_dim_qk it is zero. */
+/* P of a slice and a row tile as an operand, from the packed pairs of accumulator elements
+ * (2j, 2j + 1) of the row's score tiles; and its two steps, what other lanes have to say to it, and
+ * the rest. */
+struct ws_value *ws_fwd_operand(struct ws_fwd *f, int row, struct ws_value *const *packed,
+                                int slice);
+struct ws_value *ws_fwd_send(struct ws_fwd *f, int row, struct ws_value *const *packed, int slice);
+struct ws_value *ws_fwd_join(struct ws_fwd *f, struct ws_value *const *packed, int slice,
+                             struct ws_value *sent);
+
+/* Loads chunk c of a row of Q or K as an operand; past head_dim_qk it is zero. lane_offset is that
+ * of the lane's run of the first chunk: its row and ws_fwd_chunk_bytes. */
+struct ws_value *ws_fwd_chunk_bytes(struct ws_fwd *f);
 struct ws_value *ws_fwd_load_chunk(struct ws_fwd *f, const struct ws_view *view,
                                    struct ws_value *lane_offset, struct ws_value *scalar_offset,
                                    int c);
@@ -273,11 +308,8 @@ struct ws_value *ws_fwd_scaled(struct ws_fwd *f, struct ws_value *scores);
 struct ws_value *ws_fwd_pack(struct ws_fwd *f, struct ws_value *log2_scores,
                              struct ws_fwd_sum *sum);
 
-/* All of it: P of one score tile as an operand; adds it to the row sum. */
-struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *scores);
-
 /* Head dim tiles whose head dims are dealt to the lanes in runs: row r of tile t of the group
- * stands for head dim 16 first + r tiles + t, so that a lane loads and stores `tiles` neighbours
+ * stands for head dim side first + r tiles + t, so that a lane loads and stores `tiles` neighbours
  * together.
  */
 struct ws_fwd_group {
@@ -290,14 +322,14 @@ struct ws_fwd_group ws_fwd_group_at(const struct ws_fwd *f, int first);
 /* Rows of the group's tiles that stand for head dims below head_dim_v. */
 int ws_fwd_group_rows(const struct ws_fwd *f, struct ws_fwd_group group);
 
-/* V of one key tile and group as it was loaded: a row for each key; with one tile, or from a
- * transposed V, an operand for each tile. */
-typedef struct ws_value *ws_fwd_values[WS_FWD_ATOM];
+/* V of one slice and group as it was loaded: a row for each key of the lane's; with one tile, or
+ * from a transposed V, an operand for each tile. */
+typedef struct ws_value *ws_fwd_values[WS_FWD_SLOTS_MAX];
 void ws_fwd_start_values(struct ws_fwd *f);
 
 /* Bytes from V of one key to V of the key so many (64-bit) after it. */
 struct ws_value *ws_fwd_value_step(struct ws_fwd *f, struct ws_value *keys);
-void ws_fwd_load_values(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
+void ws_fwd_load_values(struct ws_fwd *f, const struct ws_fwd_block *block, int slice,
                         struct ws_fwd_group group, ws_fwd_values values);
 
 /* Tile t of the group's V^T as operand A. */
@@ -310,11 +342,19 @@ bool ws_fwd_stages_values(const struct ws_spec *spec);
 bool ws_fwd_stages(const struct ws_spec *spec);
 int ws_fwd_lds_bytes(const struct ws_spec *spec);
 
+/* V in fragment order: an operand's pieces of neighbouring keys, row after row. Bytes of a piece,
+ * and of an operand. */
+int ws_fwd_fragment_piece(const struct ws_fwd_tiling *tiling);
+int ws_fwd_fragment_bytes(const struct ws_fwd_tiling *tiling);
+
 /* Bytes from one row to the next in LDS. */
 int ws_fwd_lds_row_bytes(const struct ws_spec *spec, int elements);
 
 /* Which bits of a piece's column are swizzled: 2^n - 1, pieces whose number 2^n divides. */
 int ws_fwd_swizzle_mask(const struct ws_spec *spec, int bytes);
+
+/* Bytes of a row of Q or K there. */
+int ws_fwd_key_row_bytes(const struct ws_spec *spec);
 
 /* Offset of a 16-byte piece of a row; `key` is what its swizzle goes by. */
 struct ws_value *ws_fwd_lds_row(struct ws_fwd *f, struct ws_value *row, int bytes,
@@ -337,7 +377,7 @@ struct ws_value *ws_fwd_value_place(struct ws_fwd *f, struct ws_fwd_group group)
 /* Operands of the current block from LDS: chunk c of K of a key tile; tile t of a group of V^T; and
  * chunk c of Q of a row tile, which ws_fwd_stage_queries put there. */
 struct ws_value *ws_fwd_staged_key(struct ws_fwd *f, int tile, int c);
-struct ws_value *ws_fwd_staged_value(struct ws_fwd *f, struct ws_fwd_group group, int t, int tile);
+struct ws_value *ws_fwd_staged_value(struct ws_fwd *f, struct ws_fwd_group group, int t, int slice);
 struct ws_value *ws_fwd_staged_query(struct ws_fwd *f, int row, int c);
 
 /* Puts Q into LDS, for the wave alone. */

@@ -52,8 +52,7 @@ void ws_fwd_start_ahead(struct ws_fwd *f, const struct ws_fwd_bounds *bounds)
 void ws_fwd_take_ahead(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores)
 {
     struct ws_builder *b = &f->b;
-    struct ws_fwd_block next = {
-        .key = ws_add(b, block->key, ws_i32(b, (uint32_t)(f->keys * WS_FWD_ATOM)))};
+    struct ws_fwd_block next = {.key = ws_add(b, block->key, ws_i32(b, (uint32_t)f->block))};
     struct ws_value *bytes = ws_fwd_key_step(f);
     for (int q = 0; q < f->rows; q++) {
         for (int k = 0; k < f->keys; k++)

@@ -3,16 +3,11 @@
 #include "ir/atom.h"
 #include "ir/target.h"
 
-static int atoms(int head_dim)
-{
-    return (head_dim + WS_FWD_ATOM - 1) / WS_FWD_ATOM;
-}
-
 /* Registers of a thread for what it copies to LDS, and for where. */
 static int staging_registers(const struct ws_spec *spec)
 {
     const int block = spec->lever[WS_LEVER_block_n], dword_bytes = 4, places = 4;
-    const int threads = spec->lever[WS_LEVER_num_waves] * 32;
+    const int threads = spec->lever[WS_LEVER_num_waves] * ws_fwd_tiling(spec).target->wave_size;
     int elements = ws_fwd_stages_keys(spec) ? block * spec->head_dim_qk : 0;
     if (ws_fwd_stages_values(spec))
         elements += block * spec->head_dim_v;
@@ -25,25 +20,27 @@ static int staging_registers(const struct ws_spec *spec)
  */
 static int live_registers(const struct ws_spec *spec)
 {
-    const int registers = 8; /* of an operand or an accumulator */
-    const int *lever = spec->lever;
-    int rows = lever[WS_LEVER_bm_tiles], keys = lever[WS_LEVER_block_n] / WS_FWD_ATOM;
-    int chunks = lever[WS_LEVER_q_mode] == WS_Q_MODE_REG ? atoms(spec->head_dim_qk) : 0;
-    int head_tiles = atoms(spec->head_dim_v);
-    int of_each_row = head_tiles + chunks + keys + 1;
+    const struct ws_fwd_tiling tiling = ws_fwd_tiling(spec);
+    const int *lever = spec->lever, accumulator = tiling.atom->c_elements;
+    const int query = tiling.chunk_run / 2, operand = tiling.slice_run / 2;
+    const int rows = lever[WS_LEVER_bm_tiles], block = lever[WS_LEVER_block_n];
+    const int keys = block / tiling.side, slots = block / tiling.slice * tiling.slice_run;
+    const int head_tiles = ws_fwd_count(spec->head_dim_v, tiling.side);
+    int of_each_row = (head_tiles + keys + 1) * accumulator;
+    if (lever[WS_LEVER_q_mode] == WS_Q_MODE_REG)
+        of_each_row += ws_fwd_count(spec->head_dim_qk, tiling.chunk) * query;
     if (lever[WS_LEVER_p_mode] != WS_P_MODE_SWAP)
-        of_each_row += 2; /* thresholds and sums are vectors */
+        of_each_row += 2 * accumulator; /* thresholds and sums are vectors */
     if (ws_fwd_is_pipelined(spec))
-        of_each_row += keys;
+        of_each_row += keys * accumulator;
     if (ws_fwd_stages_values(spec)) /* P takes the place of the scores */
-        return registers * (rows * of_each_row + lever[WS_LEVER_lds_batch]) +
-               staging_registers(spec);
+        return rows * of_each_row + lever[WS_LEVER_lds_batch] * operand + staging_registers(spec);
     int value_tiles = head_tiles < WS_FWD_GROUP_MAX ? head_tiles : WS_FWD_GROUP_MAX;
-    of_each_row++;
-    int offsets = lever[WS_LEVER_addr] == WS_ADDR_GLOBAL ? lever[WS_LEVER_block_n] : 0;
+    of_each_row += operand;
+    int offsets = lever[WS_LEVER_addr] == WS_ADDR_GLOBAL ? slots : 0;
     if (head_tiles > value_tiles)
         offsets *= 2; /* of the next head dims too */
-    return registers * (rows * of_each_row + value_tiles + 1 + keys / 2) + offsets +
+    return rows * of_each_row + (value_tiles + 1 + keys / 2) * operand + offsets +
            staging_registers(spec);
 }
 
@@ -82,7 +79,8 @@ static enum ws_status check_lds(const struct ws_spec *spec, const struct ws_targ
                                 struct ws_error *error)
 {
     const int *lever = spec->lever;
-    const int bytes = ws_fwd_lds_bytes(spec), threads = lever[WS_LEVER_num_waves] * 32;
+    const int bytes = ws_fwd_lds_bytes(spec),
+              threads = lever[WS_LEVER_num_waves] * target->wave_size;
     const int head_dim =
         spec->head_dim_qk > spec->head_dim_v ? spec->head_dim_qk : spec->head_dim_v;
     const int most = WS_FWD_ROUNDS_MAX * WS_FWD_PIECE / WS_FWD_ELEMENT_BYTES;
@@ -176,15 +174,39 @@ static enum ws_status check_order(const struct ws_spec *spec, struct ws_error *e
     return WS_OK;
 }
 
+/* What the target's atoms rule out. */
+static enum ws_status check_target(const struct ws_spec *spec, const struct ws_target *target,
+                                   struct ws_error *error)
+{
+    const int *lever = spec->lever;
+    if (target->missing)
+        return ws_fail(error, WS_ERROR_SPEC, "arch %s: %s", target->name, target->missing);
+    const struct ws_fwd_tiling tiling = ws_fwd_tiling(spec);
+    if (!tiling.atom)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "atom 32x32 with arch %s: its matrix products are 16x16; set atom: 16x16",
+                       target->name);
+    if (lever[WS_LEVER_block_n] < tiling.side)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "block_n %d with atom 32x32: a tile of scores has 32 keys; set block_n: 32",
+                       lever[WS_LEVER_block_n]);
+    if (lever[WS_LEVER_p_mode] != WS_P_MODE_SWAP && tiling.own == tiling.slice_run)
+        return ws_fail(
+            error, WS_ERROR_SPEC,
+            "p_mode %s with arch %s: an accumulator of S^T is the operand P^T there as it "
+            "stands, there is nothing to exchange; set p_mode: swap",
+            lever[WS_LEVER_p_mode] == WS_P_MODE_LDS ? "lds" : "bpermute", target->name);
+    return WS_OK;
+}
+
 enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *error)
 {
     const struct ws_target *target = ws_target_find(spec->arch);
     if (!target)
         return ws_fail(error, WS_ERROR_SPEC, "unknown arch `%s`", spec->arch);
-    if (target->atoms != ws_atoms_gfx11)
-        return ws_fail(error, WS_ERROR_SPEC, "arch %s: fmha_fwd is not there yet%s%s", spec->arch,
-                       target->missing ? ": " : "", target->missing ? target->missing : "");
-    enum ws_status status = check_features(spec, error);
+    enum ws_status status = check_target(spec, target, error);
+    if (status == WS_OK)
+        status = check_features(spec, error);
     if (status == WS_OK)
         status = check_lds(spec, target, error);
     if (status == WS_OK)

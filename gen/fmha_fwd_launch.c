@@ -70,7 +70,7 @@ static enum ws_status check_tensor(const struct tensor *t, int32_t batch, struct
 static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_fmha_fwd_args *a,
                                     struct ws_error *error)
 {
-    const int rows = spec->lever[WS_LEVER_bm_tiles] * WS_FWD_ATOM;
+    const int rows = spec->lever[WS_LEVER_bm_tiles] * ws_fwd_tiling(spec).side;
     const int keys = spec->lever[WS_LEVER_block_n];
     const int qk_bytes = spec->head_dim_qk * WS_FWD_ELEMENT_BYTES;
     const int v_bytes = spec->head_dim_v * WS_FWD_ELEMENT_BYTES, dims = spec->head_dim_v;
@@ -201,10 +201,11 @@ enum ws_status ws_fmha_fwd_grid(const struct ws_spec *spec, const struct ws_fmha
         status = check_features(spec, args, error);
     if (status != WS_OK)
         return status;
-    const int rows = ws_fwd_workgroup_rows(spec);
+    const int rows = ws_fmha_fwd_rows(spec);
     const uint64_t tiles = ((uint64_t)args->seqlen_q + (uint64_t)rows - 1) / (uint64_t)rows;
     const uint64_t sequences = (uint64_t)args->batch * (uint64_t)args->heads_q;
-    const uint64_t items = (uint64_t)spec->lever[WS_LEVER_num_waves] * 32;
+    const uint64_t items =
+        (uint64_t)spec->lever[WS_LEVER_num_waves] * (uint64_t)ws_fwd_tiling(spec).target->wave_size;
     if (tiles > 0 && sequences > UINT32_MAX / items / tiles)
         return ws_fail(error, WS_ERROR_ARGUMENT,
                        "%" PRIu64 " query tiles of %" PRIu64

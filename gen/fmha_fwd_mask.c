@@ -57,7 +57,7 @@ static struct ws_value *round_up(struct ws_builder *b, struct ws_value *x, uint3
 struct ws_fwd_bounds ws_fwd_find_bounds(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
-    const uint32_t block = (uint32_t)(f->keys * WS_FWD_ATOM);
+    const uint32_t block = (uint32_t)f->block;
     const uint32_t rows = (uint32_t)f->shared_rows;
     struct ws_value *one = ws_i32(b, 1), *visible = f->seqlen_k;
     struct ws_value *past_row = ws_smin(b, ws_add(b, f->shared_row, ws_i32(b, rows)), f->seqlen_q);
@@ -99,7 +99,7 @@ static struct limits find_limits(struct ws_fwd *f, const struct ws_fwd_block *bl
 {
     struct ws_builder *b = &f->b;
     struct ws_value *first_key = ws_add(b, block->key, ws_fwd_first_key(f));
-    struct ws_value *lane = ws_i32(b, (uint32_t)(row * WS_FWD_ATOM + element_query));
+    struct ws_value *lane = ws_i32(b, (uint32_t)(row * f->tiling.side + element_query));
     struct ws_value *query = ws_add(b, f->first_row, ws_add(b, ws_fwd_first_query(f), lane));
     struct ws_value *last = ws_is_mutant(f->mutant, tail_unmasked)
                                 ? ws_i32(b, INT32_MAX)
@@ -134,7 +134,7 @@ void ws_fwd_mask(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
         if (i == 0 || ws_fwd_element_query(f, i) != ws_fwd_element_query(f, i - 1))
             limits = find_limits(f, block, row, ws_fwd_element_query(f, i));
         for (int k = 0; k < f->keys; k++) {
-            const int key = k * WS_FWD_ATOM + ws_fwd_element_key(f, i);
+            const int key = ws_fwd_element_key(f, k, i);
             struct ws_value *score = ws_element(b, scores[k], i);
             score = ws_select(b, is_visible(f, &limits, key), score, ws_f32(b, -INFINITY));
             scores[k] = ws_set_element(b, scores[k], i, score);

@@ -63,7 +63,7 @@ void ws_fwd_start_modify(struct ws_fwd *f, struct ws_value *first_key)
 void ws_fwd_advance_bias(struct ws_fwd *f)
 {
     struct ws_view view = {.addressing = ws_fwd_addressing(f), .base = f->bias_base};
-    const int bytes = f->keys * WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES;
+    const int bytes = f->block * WS_FWD_ELEMENT_BYTES;
     f->bias_base = ws_view_advance(&f->b, &view, ws_i64(&f->b, (uint64_t)bytes));
 }
 
@@ -72,7 +72,7 @@ void ws_fwd_advance_bias(struct ws_fwd *f)
 static struct ws_value *bias_row(struct ws_fwd *f, int row, int element_query)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *first = ws_i32(b, (uint32_t)(row * WS_FWD_ATOM + element_query));
+    struct ws_value *first = ws_i32(b, (uint32_t)(row * f->tiling.side + element_query));
     struct ws_value *query = ws_add(b, ws_fwd_first_query(f), first);
     return ws_mul(b, ws_smin(b, query, f->bias_last_row), f->bias_stride);
 }
@@ -83,9 +83,9 @@ static struct ws_view bias_view(struct ws_fwd *f, const struct ws_fwd_block *blo
     struct ws_view view = {.addressing = ws_fwd_addressing(f),
                            .base = f->bias_base,
                            .alignment = WS_FWD_ELEMENT_BYTES};
-    const uint32_t rows = (uint32_t)(f->rows * WS_FWD_ATOM - 1);
+    const uint32_t rows = (uint32_t)(f->rows * f->tiling.side - 1);
     struct ws_value *last = ws_smin(b, f->bias_last_row, ws_i32(b, rows));
-    struct ws_value *keys = ws_i32(b, (uint32_t)(f->keys * WS_FWD_ATOM));
+    struct ws_value *keys = ws_i32(b, (uint32_t)f->block);
     if (block->last)
         keys = ws_smin(b, keys, ws_add(b, block->last, ws_i32(b, 1)));
     ws_view_limit(b, &view,
@@ -98,7 +98,7 @@ static struct ws_view bias_view(struct ws_fwd *f, const struct ws_fwd_block *blo
 static bool is_run(const struct ws_fwd *f)
 {
     const int last = f->atom->c_elements - 1;
-    return ws_fwd_element_key(f, last) - ws_fwd_element_key(f, 0) == last;
+    return ws_fwd_element_key(f, 0, last) - ws_fwd_element_key(f, 0, 0) == last;
 }
 
 static struct ws_value *load_run(struct ws_fwd *f, struct ws_view *view, int row, int tile)
@@ -108,7 +108,8 @@ static struct ws_value *load_run(struct ws_fwd *f, struct ws_view *view, int row
     struct ws_value *key = ws_mul(b, ws_fwd_first_key(f), ws_i32(b, WS_FWD_ELEMENT_BYTES));
     view->alignment = ws_fwd_run_alignment(f, bytes);
     return ws_load(b, view, ws_add(b, bias_row(f, row, 0), key), NULL,
-                   tile * WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES, bytes / (int)sizeof(uint32_t));
+                   ws_fwd_element_key(f, tile, 0) * WS_FWD_ELEMENT_BYTES,
+                   bytes / (int)sizeof(uint32_t));
 }
 
 static struct ws_value *load_elements(struct ws_fwd *f, const struct ws_fwd_block *block,
@@ -120,8 +121,7 @@ static struct ws_value *load_elements(struct ws_fwd *f, const struct ws_fwd_bloc
     for (int j = 0; j < pairs; j++) {
         struct ws_value *pair = ws_undefined_i32s(b, 1);
         for (int i = 2 * j; i < 2 * j + 2; i++) {
-            struct ws_value *place =
-                ws_i32(b, (uint32_t)(tile * WS_FWD_ATOM + ws_fwd_element_key(f, i)));
+            struct ws_value *place = ws_i32(b, (uint32_t)ws_fwd_element_key(f, tile, i));
             struct ws_value *key = ws_add(b, ws_fwd_first_key(f), place);
             if (block->last)
                 key = ws_smin(b, key, block->last);
@@ -162,7 +162,7 @@ static struct ws_value *cap(struct ws_fwd *f, struct ws_value *score, struct ws_
 static struct ws_value *first_distance(struct ws_fwd *f, const struct ws_fwd_block *block, int row)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *tile = ws_add(b, f->first_row, ws_i32(b, (uint32_t)(row * WS_FWD_ATOM)));
+    struct ws_value *tile = ws_add(b, f->first_row, ws_i32(b, (uint32_t)(row * f->tiling.side)));
     struct ws_value *query = ws_add(b, ws_fwd_first_query(f), tile);
     struct ws_value *key = ws_add(b, ws_fwd_first_key(f), block->key);
     return ws_to_f32(b, ws_sub(b, ws_add(b, query, f->excess), key));
@@ -186,7 +186,7 @@ void ws_fwd_modify(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
             else
                 x = ws_fadd(b, x, negative_max);
             if (spec->alibi) {
-                int more = ws_fwd_element_query(f, i) - ws_fwd_element_key(f, i) - k * WS_FWD_ATOM;
+                int more = ws_fwd_element_query(f, i) - ws_fwd_element_key(f, k, i);
                 struct ws_value *d = ws_fadd(b, distance, ws_f32(b, more));
                 x = ws_fma(b, ws_fabs(b, d), f->slope, x);
             }

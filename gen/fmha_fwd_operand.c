@@ -6,75 +6,115 @@
 enum {
     PIECE = WS_FWD_PIECE,
     PIECE_ELEMENTS = PIECE / WS_FWD_ELEMENT_BYTES,
-    OPERAND_DWORDS = WS_FWD_ATOM / 2,
     BATCH_MAX = 16,
 };
 
-/* A row of 16 elements from LDS at a row address: pieces `column` and `column` + 1. `swizzle` is
- * what the row's swizzle goes by. */
-static struct ws_value *load_row(struct ws_fwd *f, struct ws_value *row, int bytes, int column,
-                                 int constant, struct ws_value *swizzle)
+/* The lane's run of an operand, from a row in LDS: `run` elements from `first` on, and `step` more
+ * for each group of lanes. */
+struct run {
+    int first, run, step;
+};
+
+/* What a row's address has for the lane's group; where rows are swizzled, it is found anew. */
+static struct ws_value *group_bytes(struct ws_fwd *f, int row_bytes, int step)
+{
+    const bool is_swizzled = ws_fwd_swizzle_mask(f->spec, row_bytes) > 0;
+    return ws_fwd_lane_group(f, is_swizzled ? 0 : step * WS_FWD_ELEMENT_BYTES);
+}
+
+/* One piece, or a part of it. */
+static struct ws_value *load_swizzled(struct ws_fwd *f, struct ws_value *row, int row_bytes,
+                                      struct run run, int constant, struct ws_value *swizzle)
 {
     struct ws_builder *b = &f->b;
-    const int mask = ws_fwd_swizzle_mask(f->spec, bytes);
-    if (mask == 0)
-        return ws_lds_load_split(b, row, constant + column * PIECE, PIECE, OPERAND_DWORDS, PIECE);
-    struct ws_value *half[2];
-    for (int i = 0; i < 2; i++) {
-        struct ws_value *low = ws_i32(b, (uint32_t)((column + i) & mask));
-        low = ws_xor(b, low, ws_and(b, swizzle, ws_i32(b, (uint32_t)mask)));
-        struct ws_value *place = ws_add(b, row, ws_mul(b, low, ws_i32(b, PIECE)));
-        half[i] = ws_lds_load(b, place, constant + ((column + i) & ~mask) * PIECE,
-                              OPERAND_DWORDS / 2, PIECE);
+    const int mask = ws_fwd_swizzle_mask(f->spec, row_bytes), column = run.first / PIECE_ELEMENTS;
+    const int dwords = run.run / 2;
+    struct ws_value *low = ws_i32(b, (uint32_t)(column & mask));
+    struct ws_value *lane = ws_fwd_lane_group(f, run.step);
+    low = ws_add(b, low, ws_divide(b, lane, ws_i32(b, PIECE_ELEMENTS)));
+    low = ws_xor(b, low, ws_and(b, swizzle, ws_i32(b, (uint32_t)mask)));
+    struct ws_value *place = ws_add(b, row, ws_mul(b, low, ws_i32(b, PIECE)));
+    lane = ws_remainder(b, lane, ws_i32(b, PIECE_ELEMENTS));
+    place = ws_add(b, place, ws_mul(b, lane, ws_i32(b, WS_FWD_ELEMENT_BYTES)));
+    return ws_lds_load(b, place, constant + (column & ~mask) * PIECE, dwords,
+                       run.run * WS_FWD_ELEMENT_BYTES);
+}
+
+/* `swizzle` is what the row's swizzle goes by. */
+static struct ws_value *load_row(struct ws_fwd *f, struct ws_value *row, int row_bytes,
+                                 struct run run, int constant, struct ws_value *swizzle)
+{
+    struct ws_builder *b = &f->b;
+    const int start = constant + run.first * WS_FWD_ELEMENT_BYTES;
+    const bool is_swizzled = ws_fwd_swizzle_mask(f->spec, row_bytes) > 0;
+    if (run.run > PIECE_ELEMENTS && !is_swizzled)
+        return ws_lds_load_split(b, row, start, PIECE, run.run / 2, PIECE);
+    if (run.run > PIECE_ELEMENTS) {
+        struct run low = {run.first, PIECE_ELEMENTS, 0};
+        struct run high = {run.first + PIECE_ELEMENTS, PIECE_ELEMENTS, 0};
+        return ws_concatenate(b, load_swizzled(f, row, row_bytes, low, constant, swizzle),
+                              load_swizzled(f, row, row_bytes, high, constant, swizzle));
     }
-    return ws_concatenate(b, half[0], half[1]);
+    if (is_swizzled)
+        return load_swizzled(f, row, row_bytes, run, constant, swizzle);
+    return ws_lds_load(b, row, start, run.run / 2, run.run * WS_FWD_ELEMENT_BYTES);
+}
+
+static struct run run_of_chunk(const struct ws_fwd *f, int c)
+{
+    return (struct run){c * f->tiling.chunk, f->tiling.chunk_run, f->tiling.chunk_step};
 }
 
 struct ws_value *ws_fwd_key_place(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
-    return ws_mul(b, ws_fwd_lane_key(f), ws_i32(b, (uint32_t)f->stage.key_row_bytes));
+    const int bytes = f->stage.key_row_bytes;
+    struct ws_value *row = ws_mul(b, ws_fwd_lane_key(f), ws_i32(b, (uint32_t)bytes));
+    return ws_add(b, row, group_bytes(f, bytes, f->tiling.chunk_step));
 }
 
 struct ws_value *ws_fwd_staged_key(struct ws_fwd *f, int tile, int c)
 {
-    const int bytes = f->stage.key_row_bytes;
-    return load_row(f, f->stage.key_place, bytes, 2 * c, tile * WS_FWD_ATOM * bytes,
-                    ws_fwd_lane_key(f));
+    struct ws_builder *b = &f->b;
+    const int bytes = f->stage.key_row_bytes, key = ws_fwd_element_key(f, tile, 0);
+    return load_row(f, f->stage.key_place, bytes, run_of_chunk(f, c), key * bytes,
+                    ws_add(b, ws_fwd_lane_key(f), ws_i32(b, (uint32_t)key)));
 }
 
 struct ws_value *ws_fwd_staged_query(struct ws_fwd *f, int row, int c)
 {
-    const int bytes = ws_fwd_lds_row_bytes(f->spec, f->chunks * WS_FWD_ATOM);
-    return load_row(f, f->stage.query_read, bytes, 2 * c, row * WS_FWD_ATOM * bytes,
+    const int bytes = ws_fwd_key_row_bytes(f->spec);
+    return load_row(f, f->stage.query_read, bytes, run_of_chunk(f, c), row * f->tiling.side * bytes,
                     ws_fwd_column(f));
 }
 
 static void store_chunk(struct ws_fwd *f, int row, int c)
 {
     struct ws_builder *b = &f->b;
-    const int bytes = ws_fwd_lds_row_bytes(f->spec, f->chunks * WS_FWD_ATOM);
-    for (int i = 0; i < 2; i++) {
-        struct ws_value *half = ws_undefined_i32s(b, OPERAND_DWORDS / 2);
-        for (int j = 0; j < OPERAND_DWORDS / 2; j++)
-            half = ws_set_element(b, half, j,
-                                  ws_element(b, f->query[row][c], i * OPERAND_DWORDS / 2 + j));
-        struct ws_value *piece = ws_fwd_lds_row(f, ws_i32(b, 0), bytes,
-                                                ws_i32(b, (uint32_t)(2 * c + i)), ws_fwd_column(f));
-        ws_lds_store(b, ws_add(b, f->stage.query_read, piece), row * WS_FWD_ATOM * bytes, half,
-                     PIECE);
+    const struct run run = run_of_chunk(f, c);
+    const int bytes = ws_fwd_key_row_bytes(f->spec), piece_dwords = PIECE_ELEMENTS / 2;
+    struct ws_value *lane = group_bytes(f, bytes, run.step);
+    for (int i = 0; i < run.run / PIECE_ELEMENTS; i++) {
+        struct ws_value *column = ws_i32(b, (uint32_t)(run.first / PIECE_ELEMENTS + i));
+        column = ws_add(b, column, ws_fwd_lane_group(f, run.step / PIECE_ELEMENTS));
+        struct ws_value *piece = ws_fwd_lds_row(f, ws_i32(b, 0), bytes, column, ws_fwd_column(f));
+        piece = ws_sub(b, ws_add(b, f->stage.query_read, piece), lane);
+        ws_lds_store(b, piece, row * f->tiling.side * bytes,
+                     ws_slice(b, f->query[row][c], i * piece_dwords, piece_dwords), PIECE);
     }
 }
 
 void ws_fwd_stage_queries(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
-    const int bytes = ws_fwd_lds_row_bytes(f->spec, f->chunks * WS_FWD_ATOM);
-    struct ws_value *array = ws_lds_array(b, "queries", ws_fwd_workgroup_rows(f->spec) * bytes);
-    struct ws_value *wave = ws_shift_right(b, ws_work_item(b), 5);
-    struct ws_value *row = ws_mul(b, wave, ws_i32(b, (uint32_t)(f->rows * WS_FWD_ATOM)));
+    const int bytes = ws_fwd_key_row_bytes(f->spec), lanes = f->tiling.target->wave_size;
+    struct ws_value *array = ws_lds_array(b, "queries", ws_fmha_fwd_rows(f->spec) * bytes);
+    struct ws_value *wave = ws_shift_right(b, ws_work_item(b), ws_fwd_log2(lanes));
+    struct ws_value *row = ws_mul(b, wave, ws_i32(b, (uint32_t)(f->rows * f->tiling.side)));
     row = ws_add(b, row, ws_fwd_column(f));
     f->stage.query_read = ws_add(b, array, ws_mul(b, row, ws_i32(b, (uint32_t)bytes)));
+    f->stage.query_read =
+        ws_add(b, f->stage.query_read, group_bytes(f, bytes, f->tiling.chunk_step));
     for (int q = 0; q < f->rows; q++)
         for (int c = 0; c < f->chunks; c++)
             store_chunk(f, q, c);
@@ -84,13 +124,20 @@ void ws_fwd_stage_queries(struct ws_fwd *f)
 struct ws_value *ws_fwd_value_place(struct ws_fwd *f, struct ws_fwd_group group)
 {
     struct ws_builder *b = &f->b;
-    const int mode = f->spec->lever[WS_LEVER_v_mode];
-    int lane_bytes = PIECE; /* lds_frag */
-    if (mode == WS_V_MODE_LDS_T)
-        lane_bytes = group.tiles * f->stage.value_row_bytes;
-    else if (mode == WS_V_MODE_LDS)
+    const struct ws_fwd_tiling *tiling = &f->tiling;
+    const int mode = f->spec->lever[WS_LEVER_v_mode], row_bytes = f->stage.value_row_bytes;
+    int lane_bytes = ws_fwd_fragment_piece(tiling); /* lds_frag */
+    struct ws_value *group_part =
+        ws_fwd_lane_group(f, tiling->slice_step > 0 ? tiling->side * lane_bytes : 0);
+    if (mode == WS_V_MODE_LDS_T) {
+        lane_bytes = group.tiles * row_bytes;
+        group_part = group_bytes(f, row_bytes, tiling->slice_step);
+    } else if (mode == WS_V_MODE_LDS) {
         lane_bytes = group.tiles * WS_FWD_ELEMENT_BYTES;
+        group_part = ws_fwd_lane_group(f, tiling->slice_step * row_bytes);
+    }
     struct ws_value *place = ws_mul(b, ws_fwd_column(f), ws_i32(b, (uint32_t)lane_bytes));
+    place = ws_add(b, place, group_part);
     return ws_add(b, place, ws_i32(b, (uint32_t)f->stage.value_start));
 }
 
@@ -106,22 +153,28 @@ static struct ws_value *group_place(struct ws_fwd *f, struct ws_fwd_group group)
 }
 
 /* V in rows of head dims: 16-bit loads down the lane's column. */
-static struct ws_value *load_column(struct ws_fwd *f, struct ws_fwd_group group, int t, int tile)
+static struct ws_value *load_column(struct ws_fwd *f, struct ws_fwd_group group, int t, int slice)
 {
     struct ws_builder *b = &f->b;
+    const struct ws_fwd_tiling *tiling = &f->tiling;
     const int bytes = f->stage.value_row_bytes, mask = ws_fwd_swizzle_mask(f->spec, bytes);
-    struct ws_value *operand = ws_undefined_i32s(b, OPERAND_DWORDS);
+    const int first = group.first * tiling->side + t;
+    struct ws_value *operand = ws_undefined_i32s(b, tiling->slice_run / 2);
     struct ws_value *dim = ws_add(b, ws_mul(b, ws_fwd_column(f), ws_i32(b, (uint32_t)group.tiles)),
-                                  ws_i32(b, (uint32_t)(group.first * WS_FWD_ATOM + t)));
+                                  ws_i32(b, (uint32_t)first));
     struct ws_value *piece = ws_divide(b, dim, ws_i32(b, PIECE_ELEMENTS));
-    for (int s = 0; s < WS_FWD_ATOM; s += 2) {
+    for (int s = 0; s < tiling->slice_run; s += 2) {
         struct ws_value *pair = ws_undefined_i32s(b, 1);
         for (int i = s; i < s + 2; i++) {
-            const int key = tile * WS_FWD_ATOM + i;
-            int constant = key * bytes + (group.first * WS_FWD_ATOM + t) * WS_FWD_ELEMENT_BYTES;
+            const int key = slice * tiling->slice + i;
+            int constant = key * bytes + first * WS_FWD_ELEMENT_BYTES;
             struct ws_value *place = group_place(f, group);
             if (mask > 0) {
-                struct ws_value *moved = ws_xor(b, piece, ws_i32(b, (uint32_t)(key & mask)));
+                struct ws_value *row = ws_i32(b, (uint32_t)key);
+                if (tiling->slice_step > 0)
+                    row = ws_add(b, row, ws_fwd_lane_group(f, tiling->slice_step));
+                row = ws_and(b, row, ws_i32(b, (uint32_t)mask));
+                struct ws_value *moved = ws_xor(b, piece, row);
                 moved = ws_mul(b, ws_sub(b, moved, piece), ws_i32(b, PIECE));
                 place = ws_add(b, ws_add(b, place, moved), ws_i32(b, (uint32_t)constant));
                 constant = 0; /* the sum with what was moved may not wrap otherwise */
@@ -133,27 +186,40 @@ static struct ws_value *load_column(struct ws_fwd *f, struct ws_fwd_group group,
     return operand;
 }
 
-struct ws_value *ws_fwd_staged_value(struct ws_fwd *f, struct ws_fwd_group group, int t, int tile)
+/* V in fragment order. */
+static struct ws_value *load_fragment(struct ws_fwd *f, int tile, int slice)
 {
     struct ws_builder *b = &f->b;
+    const struct ws_fwd_tiling *tiling = &f->tiling;
+    const int bytes = ws_fwd_fragment_bytes(tiling), piece = ws_fwd_fragment_piece(tiling);
+    const int start = (slice * f->head_tiles + tile) * bytes, dwords = tiling->slice_run / 2;
+    if (tiling->slice_run > PIECE_ELEMENTS)
+        return ws_lds_load_split(b, f->stage.value_place, start, tiling->side * piece, dwords,
+                                 piece);
+    return ws_lds_load(b, f->stage.value_place, start, dwords, piece);
+}
+
+struct ws_value *ws_fwd_staged_value(struct ws_fwd *f, struct ws_fwd_group group, int t, int slice)
+{
+    struct ws_builder *b = &f->b;
+    const struct ws_fwd_tiling *tiling = &f->tiling;
     const int mode = f->spec->lever[WS_LEVER_v_mode];
-    const int bytes = f->stage.value_row_bytes, first = group.first * WS_FWD_ATOM;
+    const int bytes = f->stage.value_row_bytes, first = group.first * tiling->side + t;
     if (mode == WS_V_MODE_LDS)
-        return load_column(f, group, t, tile);
-    if (mode == WS_V_MODE_LDS_FRAG) {
-        const int fragment = tile * f->head_tiles + group.first + t;
-        return ws_lds_load_split(b, f->stage.value_place, fragment * WS_FWD_FRAGMENT,
-                                 WS_FWD_FRAGMENT / 2, OPERAND_DWORDS, PIECE);
-    }
+        return load_column(f, group, t, slice);
+    if (mode == WS_V_MODE_LDS_FRAG)
+        return load_fragment(f, group.first + t, slice);
     struct ws_value *dim = ws_add(b, ws_mul(b, ws_fwd_column(f), ws_i32(b, (uint32_t)group.tiles)),
-                                  ws_i32(b, (uint32_t)(first + t)));
-    return load_row(f, group_place(f, group), bytes, 2 * tile, (first + t) * bytes,
+                                  ws_i32(b, (uint32_t)first));
+    struct run run = {slice * tiling->slice, tiling->slice_run, tiling->slice_step};
+    return load_row(f, group_place(f, group), bytes, run, first * bytes,
                     ws_divide(b, dim, ws_i32(b, PIECE_ELEMENTS)));
 }
 
 /* One product of a block that reads an operand from LDS: what of, and what with. */
 struct product {
-    int tile, chunk; /* of keys; of head_dim_qk */
+    int tile, chunk; /* of scores: of keys; of head_dim_qk */
+    int slice;       /* of O */
     struct ws_fwd_group group;
     int t; /* tile of the group */
 };
@@ -172,7 +238,7 @@ static void load_batch(struct ws_fwd *f, struct batches *batches, size_t first)
     for (size_t i = first; i < first + batches->size && i < batches->count; i++) {
         const struct product *p = &batches->product[i];
         batches->operand[i] = batches->is_score ? ws_fwd_staged_key(f, p->tile, p->chunk)
-                                                : ws_fwd_staged_value(f, p->group, p->t, p->tile);
+                                                : ws_fwd_staged_value(f, p->group, p->t, p->slice);
     }
 }
 
@@ -245,24 +311,24 @@ static void exchange_block(struct ws_fwd *f, ws_fwd_scores packed, ws_fwd_scores
 {
     ws_fwd_scores other = {{NULL}};
     for (int q = 0; q < f->rows; q++)
-        for (int k = 0; k < f->keys; k++)
-            other[q][k] = ws_fwd_send(f, q, packed[q][k]);
+        for (int s = 0; s < f->slices; s++)
+            other[q][s] = ws_fwd_send(f, q, packed[q], s);
     ws_fwd_end_stretch(f);
     for (int q = 0; q < f->rows; q++)
-        for (int k = 0; k < f->keys; k++)
-            p[q][k] = ws_fwd_join(f, packed[q][k], other[q][k]);
+        for (int s = 0; s < f->slices; s++)
+            p[q][s] = ws_fwd_join(f, packed[q], s, other[q][s]);
 }
 
 void ws_fwd_accumulate_staged(struct ws_fwd *f, ws_fwd_scores packed)
 {
     ws_fwd_scores p = {{NULL}};
     struct batches batches = {.is_score = false};
-    for (int k = 0; k < f->keys; k++) {
+    for (int s = 0; s < f->slices; s++) {
         struct ws_fwd_group group = ws_fwd_group_at(f, 0);
         for (; group.tiles; group = ws_fwd_group_at(f, group.first + group.tiles))
             for (int t = 0; t < group.tiles; t++)
                 batches.product[batches.count++] =
-                    (struct product){.tile = k, .group = group, .t = t};
+                    (struct product){.slice = s, .group = group, .t = t};
     }
     start_products(f, &batches);
     exchange_block(f, packed, p);
@@ -274,7 +340,7 @@ void ws_fwd_accumulate_staged(struct ws_fwd *f, ws_fwd_scores packed)
             const struct product *at = &batches.product[i];
             for (int q = 0; q < f->rows; q++) {
                 struct ws_value **o = &f->row[q].output[at->group.first + at->t];
-                *o = ws_fwd_multiply(f, batches.operand[i], p[q][at->tile], *o);
+                *o = ws_fwd_multiply(f, batches.operand[i], p[q][at->slice], *o);
             }
         }
         ws_fwd_end_stretch(f);

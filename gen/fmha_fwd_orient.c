@@ -1,7 +1,7 @@
 /* The two orientations of the products, and how P gets from the accumulators into an operand.
  *
  * Transposed: S^T = K Q^T and O^T = V^T P^T. A query is a column of the accumulators: a lane holds
- * one, half of its keys, and half of its head dims.
+ * one, its group's share of the keys, and of the head dims.
  * Else: S = Q K^T and O = P V. A query is a row: a lane holds one element of each of 8 queries, its
  * key or head dim is the column. */
 #include "gen/fmha_fwd.h"
@@ -12,19 +12,24 @@ struct orientation {
     bool is_transposed;
     /* The key of its tile that the lane's row of K is. */
     struct ws_value *(*lane_key)(struct ws_fwd *f);
-    /* What other lanes have to say to P of a row tile, packed in pairs of accumulator elements
-     * (2j, 2j + 1); and with that, P as an operand. */
+    /* What other lanes have to say to P of a slice, of which the lane's own is packed in pairs of
+     * accumulator elements (2j, 2j + 1); and with that, P as an operand. */
     struct ws_value *(*send)(struct ws_fwd *f, int row, struct ws_value *packed);
     struct ws_value *(*join)(struct ws_fwd *f, struct ws_value *packed, struct ws_value *sent);
 };
 
 static const struct orientation *orientation(const struct ws_fwd *f);
 
+/* Rows of an accumulator from one group of lanes to the next. */
+static int group_rows(const struct ws_fwd *f)
+{
+    return f->atom->c(f->tiling.side, 0).row - f->atom->c(0, 0).row;
+}
+
 /* The row of an accumulator element: what the lane says, and what the element says. */
 static struct ws_value *lane_row(struct ws_fwd *f)
 {
-    const int step = f->atom->c(WS_FWD_ATOM, 0).row - f->atom->c(0, 0).row;
-    return ws_mul(&f->b, ws_fwd_half(f), ws_i32(&f->b, (uint32_t)step));
+    return ws_fwd_lane_group(f, group_rows(f));
 }
 
 static int element_row(const struct ws_fwd *f, int i)
@@ -41,12 +46,16 @@ struct ws_value *ws_fwd_first_key(struct ws_fwd *f)
 {
     if (!orientation(f)->is_transposed)
         return ws_fwd_lane_key(f);
-    return ws_mul(&f->b, ws_fwd_half(f), ws_i32(&f->b, (uint32_t)f->atom->c_elements));
+    return ws_fwd_lane_group(f, f->tiling.own);
 }
 
-int ws_fwd_element_key(const struct ws_fwd *f, int i)
+int ws_fwd_element_key(const struct ws_fwd *f, int k, int i)
 {
-    return orientation(f)->is_transposed ? i : 0;
+    const struct ws_fwd_tiling *tiling = &f->tiling;
+    const int element = k * f->atom->c_elements + i;
+    if (!orientation(f)->is_transposed)
+        return k * tiling->side;
+    return element / tiling->own * tiling->slice + element % tiling->own;
 }
 
 struct ws_value *ws_fwd_first_query(struct ws_fwd *f)
@@ -71,7 +80,8 @@ int ws_fwd_element_dim(const struct ws_fwd *f, int i)
 
 int ws_fwd_lane_dims(const struct ws_fwd *f)
 {
-    return orientation(f)->is_transposed ? f->atom->c(WS_FWD_ATOM, 0).row + 1 : WS_FWD_ATOM;
+    return orientation(f)->is_transposed ? (f->tiling.groups - 1) * group_rows(f) + 1
+                                         : f->tiling.side;
 }
 
 int ws_fwd_queries(const struct ws_fwd *f)
@@ -105,49 +115,73 @@ struct ws_value *ws_fwd_largest(struct ws_fwd *f, struct ws_value *const *scores
 struct ws_value *ws_fwd_across_lanes(struct ws_fwd *f, struct ws_value *x, ws_fwd_combine *combine)
 {
     struct ws_builder *b = &f->b;
-    if (orientation(f)->is_transposed)
-        return combine(b, x, ws_exchange_lanes(b, x, WS_FWD_ATOM));
-    for (int mask = WS_FWD_ATOM / 2; mask > 0; mask /= 2)
+    const int lanes = f->tiling.target->wave_size, side = f->tiling.side;
+    for (int mask = side; orientation(f)->is_transposed && mask < lanes; mask *= 2)
+        x = combine(b, x, ws_exchange_lanes(b, x, mask));
+    for (int mask = side / 2; !orientation(f)->is_transposed && mask > 0; mask /= 2)
         x = combine(b, x, ws_exchange_lanes(b, x, mask));
     return x;
 }
 
-struct ws_value *ws_fwd_send(struct ws_fwd *f, int row, struct ws_value *packed)
+int ws_fwd_first_slice(const struct ws_fwd *f, int k)
 {
-    return orientation(f)->send(f, row, packed);
+    return k * f->atom->c_elements / f->tiling.own;
 }
 
-struct ws_value *ws_fwd_join(struct ws_fwd *f, struct ws_value *packed, struct ws_value *sent)
+/* The lane's own P of a slice, from accumulators that hold more of it or less. */
+static struct ws_value *own_part(struct ws_fwd *f, struct ws_value *const *packed, int slice)
 {
-    return orientation(f)->join(f, packed, sent);
+    const int elements = f->atom->c_elements, first = slice * f->tiling.own,
+              tile = first / elements;
+    if (f->tiling.own > elements)
+        return ws_concatenate(&f->b, packed[tile], packed[tile + 1]);
+    return ws_slice(&f->b, packed[tile], first % elements / 2, f->tiling.own / 2);
 }
 
-struct ws_value *ws_fwd_operand(struct ws_fwd *f, int row, struct ws_value *packed)
+struct ws_value *ws_fwd_send(struct ws_fwd *f, int row, struct ws_value *const *packed, int slice)
 {
-    return ws_fwd_join(f, packed, ws_fwd_send(f, row, packed));
+    return orientation(f)->send(f, row, own_part(f, packed, slice));
 }
 
-/* p_mode swap: the slots of P^T are its rows, each half of the wave holds a run of them. */
-
-static int slot_of_row(const struct ws_atom *atom, int row)
+struct ws_value *ws_fwd_join(struct ws_fwd *f, struct ws_value *const *packed, int slice,
+                             struct ws_value *sent)
 {
-    for (int slot = 0; slot < WS_FWD_ATOM; slot++) {
-        int lane = slot / atom->c_elements * WS_FWD_ATOM;
-        if (atom->c(lane, slot % atom->c_elements).row == row)
-            return slot;
+    return orientation(f)->join(f, own_part(f, packed, slice), sent);
+}
+
+struct ws_value *ws_fwd_operand(struct ws_fwd *f, int row, struct ws_value *const *packed,
+                                int slice)
+{
+    return ws_fwd_join(f, packed, slice, ws_fwd_send(f, row, packed, slice));
+}
+
+/* p_mode swap: the runs of keys of P^T are dealt to the groups of lanes as accumulators deal their
+ * rows, so that with the right order of K's rows P is an operand as it stands. Only where operands
+ * hold the same in all groups, the groups exchange what they have. */
+
+static bool is_exchanged(const struct ws_fwd *f)
+{
+    return f->tiling.own < f->tiling.slice_run;
+}
+
+static int key_of_row(const struct ws_fwd *f, int row)
+{
+    const struct ws_fwd_tiling *tiling = &f->tiling;
+    for (int i = 0; i < tiling->groups * f->atom->c_elements; i++) {
+        const int group = i / f->atom->c_elements, element = i % f->atom->c_elements;
+        if (f->atom->c(group * tiling->side, element).row == row)
+            return group * tiling->own + ws_fwd_element_key(f, 0, element);
     }
     return row;
 }
 
-/* Every bit of the row is a bit of the slot. */
+/* Every bit of the row is a bit of the key. */
 static struct ws_value *swap_lane_key(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
     struct ws_value *column = ws_fwd_column(f), *key = ws_i32(b, 0);
-    for (int bit = 0; 1 << bit < WS_FWD_ATOM; bit++) {
-        int place = 0;
-        while (1 << place < slot_of_row(f->atom, 1 << bit))
-            place++;
+    for (int bit = 0; 1 << bit < f->tiling.side; bit++) {
+        const int place = ws_fwd_log2(key_of_row(f, 1 << bit));
         struct ws_value *x = ws_and(b, column, ws_i32(b, 1U << bit));
         x = place < bit ? ws_shift_right(b, x, bit - place) : ws_shift_left(b, x, place - bit);
         key = ws_or(b, key, x);
@@ -158,15 +192,17 @@ static struct ws_value *swap_lane_key(struct ws_fwd *f)
 static struct ws_value *swap_send(struct ws_fwd *f, int row, struct ws_value *packed)
 {
     struct ws_builder *b = &f->b;
-    const int pairs = f->atom->c_elements / 2;
+    const int pairs = f->tiling.own / 2;
     struct ws_value *other = ws_undefined_i32s(b, pairs);
     (void)row;
+    if (!is_exchanged(f))
+        return NULL;
     for (int j = 0; j < pairs; j++) {
         struct ws_value *own = ws_element(b, packed, j);
         other = ws_set_element(b, other, j,
                                ws_is_mutant(f->mutant, exchange_omitted)
                                    ? own
-                                   : ws_exchange_lanes(b, own, WS_FWD_ATOM));
+                                   : ws_exchange_lanes(b, own, f->tiling.side));
     }
     return other;
 }
@@ -174,7 +210,10 @@ static struct ws_value *swap_send(struct ws_fwd *f, int row, struct ws_value *pa
 static struct ws_value *swap_join(struct ws_fwd *f, struct ws_value *packed, struct ws_value *other)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *is_upper = ws_compare(b, WS_BELOW, ws_i32(b, WS_FWD_ATOM - 1), f->lane);
+    if (!is_exchanged(f))
+        return packed;
+    struct ws_value *is_upper =
+        ws_compare(b, WS_BELOW, ws_i32(b, (uint32_t)f->tiling.side - 1), f->lane);
     return ws_concatenate(b, ws_select(b, is_upper, other, packed),
                           ws_select(b, is_upper, packed, other));
 }
@@ -191,7 +230,7 @@ static struct ws_value *take_sent(struct ws_fwd *f, struct ws_value *packed, str
  * neighbour make the pair of keys of an operand's register. What remains is an 8 x 8 transposition
  * between elements (queries) and lanes (pairs). */
 
-enum { PAIRS = WS_FWD_ATOM / 2 };
+enum { ROW_LANES = 16, PAIRS = ROW_LANES / 2 };
 
 static struct ws_value *bpermute_lane_key(struct ws_fwd *f)
 {
@@ -250,7 +289,7 @@ static struct ws_value *bpermute_send(struct ws_fwd *f, int row, struct ws_value
 
 enum {
     SLAB_ROW = 48, /* bytes; 32 are used, and with these reads are free of bank conflicts */
-    SLAB = WS_FWD_ATOM * SLAB_ROW,
+    SLAB = ROW_LANES * SLAB_ROW,
 };
 
 int ws_fwd_slab_bytes(const struct ws_spec *spec)
@@ -281,13 +320,12 @@ static struct ws_value *lds_send(struct ws_fwd *f, int row, struct ws_value *pac
 {
     struct ws_builder *b = &f->b;
     const int step = ws_is_mutant(f->mutant, exchange_omitted) ? WS_FWD_ELEMENT_BYTES : SLAB_ROW;
-    const int half = WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES / 2;
+    const int half = PAIRS * WS_FWD_ELEMENT_BYTES;
     for (int i = 0; i < f->atom->c_elements; i++)
         ws_lds_store_half(b, f->slab_store, row * SLAB + element_row(f, i) * step,
                           ws_element(b, packed, i / 2), i % 2 == 1);
     ws_wave_fence(b);
-    struct ws_value *operand =
-        ws_lds_load_split(b, f->slab_load, row * SLAB, half, WS_FWD_ATOM / 2, half);
+    struct ws_value *operand = ws_lds_load_split(b, f->slab_load, row * SLAB, half, PAIRS, half);
     ws_wave_fence(b); /* the next tile's stores come after */
     return operand;
 }

@@ -9,9 +9,10 @@ static struct ws_value *divide(struct ws_builder *b, struct ws_value *x, struct 
     return ws_first_lane(b, ws_divide(b, x, y));
 }
 
-int ws_fwd_workgroup_rows(const struct ws_spec *spec)
+int ws_fmha_fwd_rows(const struct ws_spec *spec)
 {
-    return spec->lever[WS_LEVER_num_waves] * spec->lever[WS_LEVER_bm_tiles] * WS_FWD_ATOM;
+    const int side = ws_fwd_tiling(spec).side;
+    return spec->lever[WS_LEVER_num_waves] * spec->lever[WS_LEVER_bm_tiles] * side;
 }
 
 /* The flat grid is (batch, head, query tile), the last fastest; longest_first makes the query tile
@@ -19,7 +20,7 @@ int ws_fwd_workgroup_rows(const struct ws_spec *spec)
 static struct ws_value *decode_grid(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
-    const uint32_t rows = (uint32_t)ws_fwd_workgroup_rows(f->spec);
+    const uint32_t rows = (uint32_t)ws_fmha_fwd_rows(f->spec);
     struct ws_value *heads = ws_kernel_arg(b, WS_FWD_ARG_heads_q);
     struct ws_value *tiles =
         divide(b, ws_add(b, f->seqlen_q, ws_i32(b, rows - 1)), ws_i32(b, rows));
@@ -83,7 +84,8 @@ static void find_sequence(struct ws_fwd *f)
 void ws_fwd_place(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
-    const int waves = f->spec->lever[WS_LEVER_num_waves];
+    const int waves = f->spec->lever[WS_LEVER_num_waves], rows = f->rows * f->tiling.side;
+    const int lanes = f->tiling.target->wave_size;
     struct ws_value *item = ws_work_item(b), *lane = item;
     f->seqlen_q = ws_kernel_arg(b, WS_FWD_ARG_seqlen_q);
     f->seqlen_k = ws_kernel_arg(b, WS_FWD_ARG_seqlen_k);
@@ -96,17 +98,17 @@ void ws_fwd_place(struct ws_fwd *f)
         f->seqlen_k = ws_smax(b, ws_sub(b, f->seqlen_k, ws_i32(b, 1)), ws_i32(b, 0));
     find_key_head(f);
     f->stage.item = item;
-    f->shared_rows = f->rows * WS_FWD_ATOM;
+    f->shared_rows = rows;
     if (ws_fwd_stages(f->spec)) {
         f->shared_rows *= waves;
         f->shared_row = ws_mul(b, tile, ws_i32(b, (uint32_t)f->shared_rows));
     }
     if (waves > 1) {
-        f->wave = ws_first_lane(b, ws_shift_right(b, item, 5));
+        f->wave = ws_first_lane(b, ws_shift_right(b, item, ws_fwd_log2(lanes)));
         tile = ws_add(b, ws_mul(b, tile, ws_i32(b, (uint32_t)waves)), f->wave);
-        lane = ws_and(b, item, ws_i32(b, 31));
+        lane = ws_and(b, item, ws_i32(b, (uint32_t)lanes - 1));
     }
-    f->first_row = ws_mul(b, tile, ws_i32(b, (uint32_t)(f->rows * WS_FWD_ATOM)));
+    f->first_row = ws_mul(b, tile, ws_i32(b, (uint32_t)rows));
     f->read_row = f->first_row;
     if (!f->shared_row)
         f->shared_row = f->first_row;
@@ -145,17 +147,26 @@ struct ws_value *ws_fwd_address(struct ws_fwd *f, enum ws_fwd_arg pointer, enum 
 
 struct ws_value *ws_fwd_column(struct ws_fwd *f)
 {
-    return ws_and(&f->b, f->lane, ws_i32(&f->b, WS_FWD_ATOM - 1));
+    return ws_and(&f->b, f->lane, ws_i32(&f->b, (uint32_t)f->tiling.side - 1));
 }
 
-struct ws_value *ws_fwd_half(struct ws_fwd *f)
+struct ws_value *ws_fwd_lane_group(struct ws_fwd *f, int step)
 {
-    return ws_shift_right(&f->b, f->lane, 4);
+    struct ws_builder *b = &f->b;
+    if (step == 0)
+        return ws_i32(b, 0);
+    struct ws_value *group = ws_shift_right(b, f->lane, ws_fwd_log2(f->tiling.side));
+    return ws_mul(b, group, ws_i32(b, (uint32_t)step));
 }
 
 struct ws_value *ws_fwd_lane_row(struct ws_fwd *f, int row)
 {
-    return ws_add(&f->b, ws_fwd_column(f), ws_i32(&f->b, (uint32_t)(row * WS_FWD_ATOM)));
+    return ws_add(&f->b, ws_fwd_column(f), ws_i32(&f->b, (uint32_t)(row * f->tiling.side)));
+}
+
+struct ws_value *ws_fwd_chunk_bytes(struct ws_fwd *f)
+{
+    return ws_fwd_lane_group(f, f->tiling.chunk_step * WS_FWD_ELEMENT_BYTES);
 }
 
 struct ws_value *ws_fwd_load_chunk(struct ws_fwd *f, const struct ws_view *view,
@@ -163,15 +174,25 @@ struct ws_value *ws_fwd_load_chunk(struct ws_fwd *f, const struct ws_view *view,
                                    int c)
 {
     struct ws_builder *b = &f->b;
-    const int start = c * WS_FWD_ATOM, all = WS_FWD_ATOM / 2; /* dwords */
-    int dwords = (f->spec->head_dim_qk - start) / 2;
-    if (dwords > all || ws_is_mutant(f->mutant, padding))
-        dwords = all;
-    struct ws_value *chunk =
-        ws_load(b, view, lane_offset, scalar_offset, start * WS_FWD_ELEMENT_BYTES, dwords);
-    if (dwords < all)
-        chunk = ws_concatenate(b, chunk, ws_splat(b, ws_i32(b, 0), all - dwords));
-    return chunk;
+    const struct ws_fwd_tiling *tiling = &f->tiling;
+    const int start = c * tiling->chunk, left = f->spec->head_dim_qk - start;
+    const int bytes = start * WS_FWD_ELEMENT_BYTES;
+    const bool is_full = left >= tiling->chunk || ws_is_mutant(f->mutant, padding);
+    int dwords = tiling->chunk_run / 2;
+    if (is_full)
+        return ws_load(b, view, lane_offset, scalar_offset, bytes, dwords);
+    struct ws_value *zeros = ws_splat(b, ws_i32(b, 0), dwords);
+    if (tiling->chunk_step == 0) {
+        struct ws_value *chunk = ws_load(b, view, lane_offset, scalar_offset, bytes, left / 2);
+        return ws_concatenate(b, chunk, ws_slice(b, zeros, 0, dwords - left / 2));
+    }
+    /* Runs that are padding: their lanes read the first one. */
+    struct ws_value *first = ws_fwd_lane_group(f, tiling->chunk_step);
+    struct ws_value *is_there = ws_compare(b, WS_BELOW, first, ws_i32(b, (uint32_t)left));
+    lane_offset =
+        ws_select(b, is_there, lane_offset, ws_sub(b, lane_offset, ws_fwd_chunk_bytes(f)));
+    return ws_select(b, is_there, ws_load(b, view, lane_offset, scalar_offset, bytes, dwords),
+                     zeros);
 }
 
 enum ws_addressing ws_fwd_addressing(const struct ws_fwd *f)
@@ -186,7 +207,7 @@ struct ws_view ws_fwd_block_view(struct ws_fwd *f, const struct ws_fwd_block *bl
     struct ws_builder *b = &f->b;
     struct ws_view view = {
         .addressing = ws_fwd_addressing(f), .base = base, .alignment = f->spec->alignment};
-    struct ws_value *last = ws_i32(b, (uint32_t)(f->keys * WS_FWD_ATOM - 1));
+    struct ws_value *last = ws_i32(b, (uint32_t)(f->block - 1));
     if (block->last)
         last = ws_smin(b, last, block->last);
     struct ws_value *row_bytes = ws_i32(b, (uint32_t)(head_dim * WS_FWD_ELEMENT_BYTES));

@@ -14,11 +14,12 @@ static struct ws_value *load_key(struct ws_fwd *f, const struct ws_fwd_block *bl
 {
     struct ws_builder *b = &f->b;
     struct ws_view view = ws_fwd_block_view(f, block, f->k_base, f->k_stride, f->spec->head_dim_qk);
-    const uint32_t first = (uint32_t)(tile * WS_FWD_ATOM);
+    const uint32_t first = (uint32_t)ws_fwd_element_key(f, tile, 0);
     struct ws_value *offset = f->key_offset, *tile_offset = NULL;
     if (block->last) {
         struct ws_value *key = ws_add(b, ws_fwd_lane_key(f), ws_i32(b, first));
         offset = ws_mul(b, ws_smin(b, key, block->last), f->k_stride);
+        offset = ws_add(b, offset, ws_fwd_chunk_bytes(f));
     } else if (tile > 0) {
         tile_offset = ws_mul(b, f->k_stride, ws_i32(b, first));
     }
@@ -276,9 +277,4 @@ struct ws_value *ws_fwd_pack(struct ws_fwd *f, struct ws_value *log2_scores, str
         packed = ws_set_element(b, packed, j, pair);
     }
     return packed;
-}
-
-struct ws_value *ws_fwd_probability(struct ws_fwd *f, int row, struct ws_value *scores)
-{
-    return ws_fwd_operand(f, row, ws_fwd_pack(f, ws_fwd_scaled(f, scores), &f->row[row].sum));
 }

@@ -6,7 +6,6 @@
 enum {
     PIECE = WS_FWD_PIECE,
     PIECE_ELEMENTS = PIECE / WS_FWD_ELEMENT_BYTES,
-    FRAGMENT = WS_FWD_FRAGMENT,
     VALUE_RUN = 4, /* head dims of a unit where V is transposed on the way */
 };
 
@@ -45,9 +44,21 @@ int ws_fwd_lds_row_bytes(const struct ws_spec *spec, int elements)
     return elements * WS_FWD_ELEMENT_BYTES + (is_padded ? PIECE : 0);
 }
 
-static int padded_dim(int head_dim)
+int ws_fwd_key_row_bytes(const struct ws_spec *spec)
 {
-    return (head_dim + WS_FWD_ATOM - 1) / WS_FWD_ATOM * WS_FWD_ATOM;
+    const int chunk = ws_fwd_tiling(spec).chunk;
+    return ws_fwd_lds_row_bytes(spec, ws_fwd_count(spec->head_dim_qk, chunk) * chunk);
+}
+
+int ws_fwd_fragment_piece(const struct ws_fwd_tiling *tiling)
+{
+    const int keys = tiling->slice_run < PIECE_ELEMENTS ? tiling->slice_run : PIECE_ELEMENTS;
+    return keys * WS_FWD_ELEMENT_BYTES;
+}
+
+int ws_fwd_fragment_bytes(const struct ws_fwd_tiling *tiling)
+{
+    return tiling->slice * tiling->side * WS_FWD_ELEMENT_BYTES;
 }
 
 struct ws_value *ws_fwd_lds_row(struct ws_fwd *f, struct ws_value *row, int bytes,
@@ -63,11 +74,11 @@ struct ws_value *ws_fwd_lds_row(struct ws_fwd *f, struct ws_value *row, int byte
 
 int ws_fwd_lds_bytes(const struct ws_spec *spec)
 {
-    const int block = spec->lever[WS_LEVER_block_n];
-    const int key_dim = padded_dim(spec->head_dim_qk), value_dim = padded_dim(spec->head_dim_v);
+    const int block = spec->lever[WS_LEVER_block_n], side = ws_fwd_tiling(spec).side;
+    const int value_dim = ws_fwd_count(spec->head_dim_v, side) * side;
     int bytes = 0;
     if (ws_fwd_stages_keys(spec))
-        bytes += block * ws_fwd_lds_row_bytes(spec, key_dim);
+        bytes += block * ws_fwd_key_row_bytes(spec);
     if (spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS)
         bytes += block * ws_fwd_lds_row_bytes(spec, value_dim);
     if (spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_T)
@@ -77,7 +88,7 @@ int ws_fwd_lds_bytes(const struct ws_spec *spec)
     bytes *= spec->lever[WS_LEVER_stages];
     bytes += ws_fwd_slab_bytes(spec);
     if (spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_LDS)
-        bytes += ws_fwd_workgroup_rows(spec) * ws_fwd_lds_row_bytes(spec, key_dim);
+        bytes += ws_fmha_fwd_rows(spec) * ws_fwd_key_row_bytes(spec);
     return bytes;
 }
 
@@ -86,18 +97,24 @@ static struct ws_value *fragment_place(struct ws_fwd *f, const struct ws_fwd_cop
                                        struct ws_value *key, struct ws_value *run)
 {
     struct ws_builder *b = &f->b;
+    const struct ws_fwd_tiling *tiling = &f->tiling;
+    const int piece_bytes = ws_fwd_fragment_piece(tiling);
+    const int piece_keys = piece_bytes / WS_FWD_ELEMENT_BYTES;
+    const uint32_t pieces = (uint32_t)(tiling->slice / piece_keys);
     struct ws_value *dim = ws_mul(b, run, ws_i32(b, VALUE_RUN));
     struct ws_value *tiles = ws_i32(b, (uint32_t)copy->tiles);
     struct ws_value *tile =
-        ws_add(b, ws_remainder(b, dim, tiles), ws_i32(b, (uint32_t)(copy->first / WS_FWD_ATOM)));
-    struct ws_value *key_tile = ws_shift_right(b, key, 4);
+        ws_add(b, ws_remainder(b, dim, tiles), ws_i32(b, (uint32_t)(copy->first / tiling->side)));
+    struct ws_value *slice = ws_shift_right(b, key, ws_fwd_log2(tiling->slice));
     struct ws_value *fragment =
-        ws_add(b, ws_mul(b, key_tile, ws_i32(b, (uint32_t)f->head_tiles)), tile);
-    struct ws_value *half = ws_and(b, ws_shift_right(b, key, 3), ws_i32(b, 1));
-    struct ws_value *place = ws_mul(b, fragment, ws_i32(b, FRAGMENT));
-    place = ws_add(b, place, ws_mul(b, half, ws_i32(b, FRAGMENT / 2)));
-    place = ws_add(b, place, ws_mul(b, ws_divide(b, dim, tiles), ws_i32(b, PIECE)));
-    struct ws_value *slot = ws_and(b, key, ws_i32(b, PIECE_ELEMENTS - 1));
+        ws_add(b, ws_mul(b, slice, ws_i32(b, (uint32_t)f->head_tiles)), tile);
+    struct ws_value *piece =
+        ws_and(b, ws_shift_right(b, key, ws_fwd_log2(piece_keys)), ws_i32(b, pieces - 1));
+    struct ws_value *place =
+        ws_mul(b, fragment, ws_i32(b, (uint32_t)ws_fwd_fragment_bytes(tiling)));
+    place = ws_add(b, place, ws_mul(b, piece, ws_i32(b, (uint32_t)(tiling->side * piece_bytes))));
+    place = ws_add(b, place, ws_mul(b, ws_divide(b, dim, tiles), ws_i32(b, (uint32_t)piece_bytes)));
+    struct ws_value *slot = ws_and(b, key, ws_i32(b, (uint32_t)piece_keys - 1));
     return ws_add(b, place, ws_mul(b, slot, ws_i32(b, WS_FWD_ELEMENT_BYTES)));
 }
 
@@ -142,7 +159,7 @@ static int key_step_bytes(const struct ws_fwd *f, const struct ws_fwd_copy *copy
         return keys * f->stage.key_row_bytes;
     if (f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS)
         return keys * f->stage.value_row_bytes;
-    return keys / WS_FWD_ATOM * f->head_tiles * FRAGMENT;
+    return keys / f->tiling.slice * f->head_tiles * ws_fwd_fragment_bytes(&f->tiling);
 }
 
 /* The unit that the thread copies in a round, or the last one if there are not enough. */
@@ -180,13 +197,12 @@ static struct ws_value *column_bytes(struct ws_fwd *f, const struct ws_fwd_copy 
 static void add_copy(struct ws_fwd *f, struct ws_fwd_copy copy, int dims)
 {
     struct ws_builder *b = &f->b;
-    const int block = f->keys * WS_FWD_ATOM;
     struct ws_value *stride = copy.is_value ? f->v_stride : f->k_stride;
     copy.runs = dims / copy.run;
-    copy.units = block / copy.keys * copy.runs;
+    copy.units = f->block / copy.keys * copy.runs;
     copy.rounds = (copy.units + f->stage.threads - 1) / f->stage.threads;
     const int step = f->stage.threads / copy.runs * copy.keys;
-    const bool is_alike = f->stage.threads % copy.runs == 0 && step % WS_FWD_ATOM == 0 &&
+    const bool is_alike = f->stage.threads % copy.runs == 0 && step % f->tiling.slice == 0 &&
                           f->spec->lever[WS_LEVER_v_mode] != WS_V_MODE_LDS_T;
     copy.step = is_alike && copy.units % f->stage.threads == 0 ? step : 0;
     for (int i = 0; i < (copy.step ? 1 : copy.rounds); i++) {
@@ -201,10 +217,11 @@ static void add_copy(struct ws_fwd *f, struct ws_fwd_copy copy, int dims)
 /* Keys of a unit of V: two keys share a register, and more of them share a store. */
 static int unit_keys(const struct ws_fwd *f, int dims)
 {
-    const int block = f->keys * WS_FWD_ATOM, most = WS_FWD_UNIT_KEYS_MAX;
+    const int most = WS_FWD_UNIT_KEYS_MAX;
+    const bool is_narrow = ws_fwd_fragment_piece(&f->tiling) < most * WS_FWD_ELEMENT_BYTES;
     if (!is_transposed(f))
         return 1;
-    return block * dims / (most * VALUE_RUN) >= f->stage.threads ? most : most / 2;
+    return !is_narrow && f->block * dims / (most * VALUE_RUN) >= f->stage.threads ? most : most / 2;
 }
 
 static void add_copies(struct ws_fwd *f)
@@ -220,7 +237,7 @@ static void add_copies(struct ws_fwd *f)
                  f->spec->head_dim_v);
     for (; in_groups && group.tiles; group = ws_fwd_group_at(f, group.first + group.tiles)) {
         struct ws_fwd_copy copy = {.is_value = true,
-                                   .first = group.first * WS_FWD_ATOM,
+                                   .first = group.first * f->tiling.side,
                                    .run = VALUE_RUN,
                                    .tiles = group.tiles};
         const int dims = ws_fwd_group_rows(f, group) * group.tiles;
@@ -264,20 +281,18 @@ void ws_fwd_stage_start(struct ws_fwd *f)
     struct ws_builder *b = &f->b;
     struct ws_fwd_stage *stage = &f->stage;
     const struct ws_spec *spec = f->spec;
-    const int block = f->keys * WS_FWD_ATOM;
+    const int block = f->block, value_dim = f->head_tiles * f->tiling.side;
     if (!ws_fwd_stages(spec))
         return;
-    stage->threads = spec->lever[WS_LEVER_num_waves] * 32;
-    stage->key_row_bytes = ws_fwd_lds_row_bytes(spec, f->chunks * WS_FWD_ATOM);
-    stage->value_row_bytes =
-        ws_fwd_lds_row_bytes(spec, is_transposed(f) ? block : f->head_tiles * WS_FWD_ATOM);
+    stage->threads = spec->lever[WS_LEVER_num_waves] * f->tiling.target->wave_size;
+    stage->key_row_bytes = ws_fwd_key_row_bytes(spec);
+    stage->value_row_bytes = ws_fwd_lds_row_bytes(spec, is_transposed(f) ? block : value_dim);
     stage->value_start = ws_fwd_stages_keys(spec) ? block * stage->key_row_bytes : 0;
     stage->buffer_bytes = stage->value_start;
     if (spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_FRAG)
-        stage->buffer_bytes += block * f->head_tiles * WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES;
+        stage->buffer_bytes += block * value_dim * WS_FWD_ELEMENT_BYTES;
     else if (ws_fwd_stages_values(spec))
-        stage->buffer_bytes +=
-            stage->value_row_bytes * (is_transposed(f) ? f->head_tiles * WS_FWD_ATOM : block);
+        stage->buffer_bytes += stage->value_row_bytes * (is_transposed(f) ? value_dim : block);
     const int bytes = stage->buffer_bytes * spec->lever[WS_LEVER_stages];
     struct ws_value *array = ws_lds_array(b, "staged", bytes);
     stage->phase = spec->lever[WS_LEVER_stages] > 1 ? ws_i32(b, 0) : NULL;
@@ -285,7 +300,7 @@ void ws_fwd_stage_start(struct ws_fwd *f)
     add_copies(f);
     stage->key_read = ws_add(b, array, ws_fwd_key_place(f));
     stage->value_read = ws_add(b, array, ws_fwd_value_place(f, ws_fwd_group_at(f, 0)));
-    if (spec->head_dim_qk % WS_FWD_ATOM || spec->head_dim_v % WS_FWD_ATOM)
+    if (spec->head_dim_qk % f->tiling.chunk || spec->head_dim_v % f->tiling.side)
         fill_with_zeros(f, array, bytes);
 }
 
@@ -314,7 +329,7 @@ static struct ws_value *block_before(struct ws_fwd *f, const struct ws_fwd_copy 
     struct ws_builder *b = &f->b;
     const enum ws_fwd_arg arg =
         copy->is_value ? WS_FWD_ARG_v_token_stride : WS_FWD_ARG_k_token_stride;
-    struct ws_value *keys = ws_i64(b, (uint64_t)f->keys * WS_FWD_ATOM);
+    struct ws_value *keys = ws_i64(b, (uint64_t)f->block);
     struct ws_value *bytes = ws_mul(b, ws_fwd_stride(f, arg, WS_FWD_ELEMENT_BYTES), keys);
     return ws_sub(b, ws_i64(b, 0), bytes);
 }
@@ -329,7 +344,7 @@ static struct ws_view source_view(struct ws_fwd *f, const struct ws_fwd_copy *co
     struct ws_view view = {.addressing = ws_fwd_addressing(f),
                            .base = copy->is_value ? f->v_base : f->k_base,
                            .alignment = ws_fwd_run_alignment(f, copy->run * WS_FWD_ELEMENT_BYTES)};
-    struct ws_value *last = ws_i32(b, (uint32_t)(f->keys * WS_FWD_ATOM - 1)), *zero = ws_i32(b, 0);
+    struct ws_value *last = ws_i32(b, (uint32_t)(f->block - 1)), *zero = ws_i32(b, 0);
     struct ws_value *bytes = ws_i32(b, (uint32_t)(head_dim * WS_FWD_ELEMENT_BYTES));
     if (block->last)
         last = ws_smin(b, last, block->last);
@@ -405,7 +420,8 @@ static void store_unit(struct ws_fwd *f, const struct ws_fwd_copy *copy, int rou
         ws_lds_store(b, place, constant, copy->loaded[round][0], PIECE);
         return;
     }
-    int dim_step = copy->tiles > 1 ? FRAGMENT : PIECE;
+    int dim_step =
+        copy->tiles > 1 ? ws_fwd_fragment_bytes(&f->tiling) : ws_fwd_fragment_piece(&f->tiling);
     if (f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_T)
         dim_step = f->stage.value_row_bytes;
     for (int j = 0; j < copy->run; j++)
@@ -456,7 +472,7 @@ void ws_fwd_stage_block(struct ws_fwd *f, const struct ws_fwd_block *block)
     struct ws_fwd_stage *stage = &f->stage;
     struct ws_fwd_block next = {0};
     if (block->last)
-        next.last = ws_sub(b, block->last, ws_i32(b, (uint32_t)(f->keys * WS_FWD_ATOM)));
+        next.last = ws_sub(b, block->last, ws_i32(b, (uint32_t)f->block));
     stage->key_place = stage->key_read;
     stage->value_place = stage->value_read;
     if (stage->phase) {

@@ -11,8 +11,7 @@ enum {
     WS_FWD_COPIES_MAX = 6, /* K, and V in at most 5 groups: 8 + 4 + 1 + 1 + 1 tiles */
     WS_FWD_ROUNDS_MAX = 32,
     WS_FWD_UNIT_KEYS_MAX = 8,
-    WS_FWD_PIECE = 16,     /* bytes of the widest LDS access */
-    WS_FWD_FRAGMENT = 512, /* bytes of a 16 x 16 operand in fragment order: 2 halves, 16 rows */
+    WS_FWD_PIECE = 16, /* bytes of the widest LDS access */
 };
 
 /* Copies neighbouring head dims of all keys of a block. A unit is a run of head dims of some

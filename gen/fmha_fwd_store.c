@@ -23,7 +23,7 @@ static void store_run(struct ws_fwd *f, int row, struct ws_fwd_group group, int 
                       struct ws_value *factor)
 {
     struct ws_builder *b = &f->b;
-    const int start = group.first * WS_FWD_ATOM + ws_fwd_element_dim(f, i) * group.tiles;
+    const int start = group.first * f->tiling.side + ws_fwd_element_dim(f, i) * group.tiles;
     const int constant = start * WS_FWD_ELEMENT_BYTES;
     struct ws_value *packed = ws_undefined_i32s(b, group.tiles > 1 ? group.tiles / 2 : 1);
     for (int t = 0; t < group.tiles; t += 2) {
@@ -44,7 +44,8 @@ static void store_group(struct ws_fwd *f, int row, struct ws_fwd_group group, in
 {
     struct ws_builder *b = &f->b;
     const int run_bytes = group.tiles * WS_FWD_ELEMENT_BYTES;
-    const int rows = ws_is_mutant(f->mutant, padding) ? WS_FWD_ATOM : ws_fwd_group_rows(f, group);
+    const int rows =
+        ws_is_mutant(f->mutant, padding) ? f->tiling.side : ws_fwd_group_rows(f, group);
     const int left = rows - ws_fwd_element_dim(f, i);
     struct ws_value *dim = ws_fwd_first_dim(f);
     struct ws_value *offset = ws_mul(b, dim, ws_i32(b, (uint32_t)run_bytes));
@@ -139,7 +140,7 @@ struct target {
 static void store_query(struct ws_fwd *f, struct target *target, int row, int i)
 {
     struct ws_builder *b = &f->b;
-    const int first = row * WS_FWD_ATOM + ws_fwd_element_query(f, i);
+    const int first = row * f->tiling.side + ws_fwd_element_query(f, i);
     const bool is_only = ws_fwd_queries(f) == 1;
     struct ws_value *query = ws_add(b, ws_fwd_first_query(f), ws_i32(b, (uint32_t)first));
     struct ending end = end_query(f, row, i);

@@ -33,7 +33,7 @@ static struct ws_value *move_maximum(struct ws_fwd *f, int row, struct ws_value 
     struct ws_fwd_row *state = &f->row[row];
     struct ws_value *zero = ws_f32(b, 0), *nothing = ws_f32(b, -INFINITY);
     struct ws_value *largest = ws_max_elements(b, scores, f->keys);
-    largest = ws_fmax(b, largest, ws_exchange_lanes(b, largest, WS_FWD_ATOM));
+    largest = ws_fwd_across_lanes(f, largest, ws_fmax);
     struct ws_value *max = ws_fmax(b, largest, ws_fneg(b, old_max));
     struct ws_value *has_key = ws_fgreater(b, max, nothing);
     struct ws_value *fall = ws_fsub(b, ws_fneg(b, old_max), max); /* -inf for a new row */

@@ -2,8 +2,6 @@
 #include "gen/fmha_fwd.h"
 #include "ir/wave.h"
 
-enum { SLOTS = WS_FWD_ATOM };
-
 /* Where the lane's part of V lies for each key. */
 struct place {
     struct ws_value *lane, *scalar; /* offsets in bytes; scalar may be NULL */
@@ -26,7 +24,7 @@ struct ws_fwd_group ws_fwd_group_at(const struct ws_fwd *f, int first)
     const bool is_rows =
         is_staged || is_transposed(f) || f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_ROWS;
     const int left = f->head_tiles - first;
-    const bool is_padded = f->spec->head_dim_v % WS_FWD_ATOM != 0;
+    const bool is_padded = f->spec->head_dim_v % f->tiling.side != 0;
     if (left == 0 || !is_rows)
         return (struct ws_fwd_group){first, left > 0};
     /* The padding starts at a multiple of 8 head dims: a run of 6 may lie across. */
@@ -41,44 +39,70 @@ int ws_fwd_group_rows(const struct ws_fwd *f, struct ws_fwd_group group)
 {
     if (group.tiles == 0)
         return 0;
-    int rows = (f->spec->head_dim_v - group.first * WS_FWD_ATOM) / group.tiles;
-    return rows < WS_FWD_ATOM ? rows : WS_FWD_ATOM;
+    const int side = f->tiling.side;
+    int rows = (f->spec->head_dim_v - group.first * side) / group.tiles;
+    return rows < side ? rows : side;
 }
 
-/* Byte offset of a key from the block's first one, the same in all lanes. */
-static struct ws_value *key_bytes(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
-                                  int slot)
+/* Bytes from one key to the next. */
+static struct ws_value *key_stride(struct ws_fwd *f)
+{
+    return is_transposed(f) ? ws_i32(&f->b, WS_FWD_ELEMENT_BYTES) : f->v_stride;
+}
+
+/* Byte offset of a slot's key from the block's first one: the same in all lanes, and what the
+ * lane's group adds (lane_bytes). */
+static struct ws_value *key_bytes(struct ws_fwd *f, int slice, int slot)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *key = ws_i32(b, (uint32_t)(tile * WS_FWD_ATOM + slot));
-    if (block->last)
-        key = ws_smin(b, key, block->last);
-    return ws_mul(b, key, f->v_stride);
+    struct ws_value *key = ws_i32(b, (uint32_t)(slice * f->tiling.slice + slot));
+    return ws_mul(b, key, key_stride(f));
 }
 
-/* Byte offset of the lane's run; lanes whose run is padding read the last one. */
-static struct ws_value *lane_bytes(struct ws_fwd *f, struct ws_fwd_group group)
+/* All of it, at most that of the last key. The same in all lanes if all groups hold the same. */
+static struct ws_value *bounded_key_bytes(struct ws_fwd *f, const struct ws_fwd_block *block,
+                                          int slice, int slot)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *key = ws_i32(b, (uint32_t)(slice * f->tiling.slice + slot));
+    if (f->tiling.slice_step > 0)
+        key = ws_add(b, key, ws_fwd_lane_group(f, f->tiling.slice_step));
+    return ws_mul(b, ws_smin(b, key, block->last), key_stride(f));
+}
+
+/* Byte offset of the lane's run of head dims; lanes whose run is padding read the last one. */
+static struct ws_value *dim_bytes(struct ws_fwd *f, struct ws_fwd_group group)
 {
     struct ws_builder *b = &f->b;
     struct ws_value *row = ws_fwd_column(f);
     const int rows = ws_fwd_group_rows(f, group);
-    if (rows < WS_FWD_ATOM)
+    if (rows < f->tiling.side)
         row = ws_smin(b, row, ws_i32(b, (uint32_t)(rows - 1)));
     if (is_transposed(f))
         return ws_mul(b, ws_mul(b, row, ws_i32(b, (uint32_t)group.tiles)), f->v_stride);
     return ws_mul(b, row, ws_i32(b, (uint32_t)(group.tiles * WS_FWD_ELEMENT_BYTES)));
 }
 
+/* With it, that of the first key of the lane's group. */
+static struct ws_value *lane_bytes(struct ws_fwd *f, struct ws_fwd_group group)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *dims = dim_bytes(f, group);
+    if (f->tiling.slice_step == 0)
+        return dims;
+    struct ws_value *key = ws_fwd_lane_group(f, f->tiling.slice_step);
+    return ws_add(b, dims, ws_mul(b, key, key_stride(f)));
+}
+
 /* buffer: one lane offset, the keys are scalar offsets. global: a scalar offset would cost a 64-bit
  * addition, so each key has a lane offset of its own, valid for full tiles. */
 void ws_fwd_start_values(struct ws_fwd *f)
 {
-    const struct ws_fwd_block full = {0};
     f->value_offset[0] = lane_bytes(f, ws_fwd_group_at(f, 0));
     if (ws_fwd_addressing(f) == WS_ADDRESSING_BUFFER || is_transposed(f))
         return;
-    for (int s = SLOTS - 1; s >= 0; s--)
-        f->value_offset[s] = ws_add(&f->b, f->value_offset[0], key_bytes(f, &full, 0, s));
+    for (int s = f->tiling.slice_run - 1; s >= 0; s--)
+        f->value_offset[s] = ws_add(&f->b, f->value_offset[0], key_bytes(f, 0, s));
 }
 
 /* Whether the lane offsets that the loops carry are those of the group. */
@@ -88,32 +112,32 @@ static bool is_carried(const struct ws_fwd *f, struct ws_fwd_group group)
     return group.tiles == first.tiles && ws_fwd_group_rows(f, group) == ws_fwd_group_rows(f, first);
 }
 
-static void find_places(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
-                        struct ws_fwd_group group, struct place place[SLOTS])
+static struct place find_place(struct ws_fwd *f, const struct ws_fwd_block *block, int slice,
+                               struct ws_fwd_group group, int slot)
 {
     struct ws_builder *b = &f->b;
-    for (int s = 0; s < SLOTS; s++) {
-        if (ws_fwd_addressing(f) == WS_ADDRESSING_BUFFER) {
-            place[s].lane = is_carried(f, group) ? f->value_offset[0] : lane_bytes(f, group);
-            place[s].scalar = key_bytes(f, block, tile, s);
-        } else if (block->last || !is_carried(f, group)) {
-            place[s].lane = ws_add(b, lane_bytes(f, group), key_bytes(f, block, tile, s));
-            place[s].scalar = NULL;
-        } else {
-            struct ws_value *first = ws_i32(b, (uint32_t)(tile * WS_FWD_ATOM));
-            place[s].lane = f->value_offset[s];
-            place[s].scalar = tile ? ws_mul(b, f->v_stride, first) : NULL;
-        }
-    }
+    const bool is_buffer = ws_fwd_addressing(f) == WS_ADDRESSING_BUFFER;
+    const bool is_bounded = block->last != NULL, is_known = is_carried(f, group);
+    if (is_bounded && !(is_buffer && f->tiling.slice_step == 0))
+        return (struct place){
+            ws_add(b, dim_bytes(f, group), bounded_key_bytes(f, block, slice, slot)), NULL};
+    if (is_buffer)
+        return (struct place){is_known ? f->value_offset[0] : lane_bytes(f, group),
+                              is_bounded ? bounded_key_bytes(f, block, slice, slot)
+                                         : key_bytes(f, slice, slot)};
+    if (!is_known)
+        return (struct place){ws_add(b, lane_bytes(f, group), key_bytes(f, slice, slot)), NULL};
+    return (struct place){f->value_offset[slot], slice ? key_bytes(f, slice, 0) : NULL};
 }
 
 /* One tile: 16-bit loads down the columns, straight into the operand. */
 static struct ws_value *gather(struct ws_fwd *f, const struct ws_view *view,
-                               const struct place place[SLOTS], int constant)
+                               const struct place place[WS_FWD_SLOTS_MAX], int constant)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *operand = ws_undefined_i32s(b, SLOTS / 2);
-    for (int s = 0; s < SLOTS; s += 2) {
+    const int slots = f->tiling.slice_run;
+    struct ws_value *operand = ws_undefined_i32s(b, slots / 2);
+    for (int s = 0; s < slots; s += 2) {
         struct ws_value *pair = ws_undefined_i32s(b, 1);
         for (int i = 0; i < 2; i++)
             pair = ws_load_half(b, view, place[s + i].lane, place[s + i].scalar, constant, pair,
@@ -136,11 +160,11 @@ static struct ws_view transposed_view(struct ws_fwd *f, const struct ws_fwd_bloc
 {
     struct ws_builder *b = &f->b;
     struct ws_view view = {.addressing = ws_fwd_addressing(f), .base = f->v_base};
-    struct ws_value *keys = ws_i32(b, (uint32_t)(f->keys * WS_FWD_ATOM));
+    struct ws_value *keys = ws_i32(b, (uint32_t)f->block);
     if (block->last)
         keys = ws_smin(b, keys, ws_add(b, block->last, ws_i32(b, 1)));
     struct ws_value *last = ws_i32(b, (uint32_t)(f->spec->head_dim_v - 1));
-    view.alignment = ws_fwd_run_alignment(f, WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES);
+    view.alignment = ws_fwd_run_alignment(f, f->tiling.slice_run * WS_FWD_ELEMENT_BYTES);
     ws_view_limit(
         b, &view,
         ws_add(b, ws_mul(b, last, f->v_stride), ws_mul(b, keys, ws_i32(b, WS_FWD_ELEMENT_BYTES))));
@@ -156,44 +180,49 @@ static struct place place_at(struct ws_fwd *f, struct ws_value *lane, struct ws_
 }
 
 /* Each lane loads the keys of its head dim of every tile: the operands themselves. */
-static void load_transposed(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
+static void load_transposed(struct ws_fwd *f, const struct ws_fwd_block *block, int slice,
                             struct ws_fwd_group group, ws_fwd_values operands)
 {
     struct ws_builder *b = &f->b;
     struct ws_view view = transposed_view(f, block);
-    struct ws_value *lane = is_carried(f, group) ? f->value_offset[0] : lane_bytes(f, group);
-    const int first_key = tile * WS_FWD_ATOM;
+    const int slots = f->tiling.slice_run;
     for (int t = 0; t < group.tiles; t++) {
-        struct ws_value *head_dim = ws_i32(b, (uint32_t)(group.first * WS_FWD_ATOM + t));
+        struct ws_value *head_dim = ws_i32(b, (uint32_t)(group.first * f->tiling.side + t));
         struct ws_value *row = ws_mul(b, head_dim, f->v_stride);
-        struct place place[SLOTS];
-        for (int s = 0; block->last && s < SLOTS; s++) {
-            struct ws_value *key = ws_smin(b, ws_i32(b, (uint32_t)(first_key + s)), block->last);
-            key = ws_mul(b, key, ws_i32(b, WS_FWD_ELEMENT_BYTES));
-            place[s] = place_at(f, lane, ws_add(b, row, key));
+        struct place place[WS_FWD_SLOTS_MAX];
+        for (int s = 0; block->last && s < slots; s++) {
+            struct ws_value *key = bounded_key_bytes(f, block, slice, s);
+            struct ws_value *lane = dim_bytes(f, group);
+            place[s] = f->tiling.slice_step == 0
+                           ? place_at(f, lane, ws_add(b, row, key))
+                           : (struct place){ws_add(b, ws_add(b, lane, key), row), NULL};
         }
+        struct ws_value *lane = is_carried(f, group) ? f->value_offset[0] : lane_bytes(f, group);
         struct place start = place_at(f, lane, row);
-        operands[t] = block->last ? gather(f, &view, place, 0)
-                                  : ws_load(b, &view, start.lane, start.scalar,
-                                            first_key * WS_FWD_ELEMENT_BYTES, SLOTS / 2);
+        operands[t] = block->last
+                          ? gather(f, &view, place, 0)
+                          : ws_load(b, &view, start.lane, start.scalar,
+                                    slice * f->tiling.slice * WS_FWD_ELEMENT_BYTES, slots / 2);
     }
 }
 
-void ws_fwd_load_values(struct ws_fwd *f, const struct ws_fwd_block *block, int tile,
+void ws_fwd_load_values(struct ws_fwd *f, const struct ws_fwd_block *block, int slice,
                         struct ws_fwd_group group, ws_fwd_values values)
 {
     if (is_transposed(f)) {
-        load_transposed(f, block, tile, group, values);
+        load_transposed(f, block, slice, group, values);
         return;
     }
     struct ws_view view = ws_fwd_block_view(f, block, f->v_base, f->v_stride, f->spec->head_dim_v);
-    const int constant = group.first * WS_FWD_ATOM * WS_FWD_ELEMENT_BYTES;
-    struct place place[SLOTS];
+    const int constant = group.first * f->tiling.side * WS_FWD_ELEMENT_BYTES;
+    const int slots = f->tiling.slice_run;
+    struct place place[WS_FWD_SLOTS_MAX];
     view.alignment = ws_fwd_run_alignment(f, group.tiles * WS_FWD_ELEMENT_BYTES);
-    find_places(f, block, tile, group, place);
+    for (int s = 0; s < slots; s++)
+        place[s] = find_place(f, block, slice, group, s);
     if (group.tiles == 1)
         values[0] = gather(f, &view, place, constant);
-    for (int s = 0; group.tiles > 1 && s < SLOTS; s++)
+    for (int s = 0; group.tiles > 1 && s < slots; s++)
         values[s] =
             ws_load(&f->b, &view, place[s].lane, place[s].scalar, constant, group.tiles / 2);
 }
@@ -202,8 +231,9 @@ void ws_fwd_load_values(struct ws_fwd *f, const struct ws_fwd_block *block, int 
 static struct ws_value *pair_keys(struct ws_fwd *f, const ws_fwd_values rows, int t)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *operand = ws_undefined_i32s(b, SLOTS / 2);
-    for (int s = 0; s < SLOTS; s += 2) {
+    const int slots = f->tiling.slice_run;
+    struct ws_value *operand = ws_undefined_i32s(b, slots / 2);
+    for (int s = 0; s < slots; s += 2) {
         struct ws_value *first = ws_element(b, rows[s], t / 2);
         struct ws_value *second = ws_element(b, rows[s + 1], t / 2);
         struct ws_value *pair =

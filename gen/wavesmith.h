@@ -62,6 +62,9 @@ WS_API enum ws_status ws_compile_text(const struct ws_spec *spec,
                                       const struct ws_codegen_options *options, char **text,
                                       struct ws_error *error);
 
+/* Query rows that one workgroup of a forward kernel owns. The spec has passed ws_spec_check. */
+WS_API int ws_fmha_fwd_rows(const struct ws_spec *spec);
+
 /* The grid of a forward launch, one dimension: the x of the workgroup grid. Checks the arguments
  * against the spec (sizes, strides, alignment, scale): WS_ERROR_ARGUMENT. *workgroups may be 0. */
 WS_API enum ws_status ws_fmha_fwd_grid(const struct ws_spec *spec,

@@ -48,7 +48,21 @@ static const char *const variants[] = {
     "head_dim_qk=72 head_dim_v=136 softcap=1 alibi=1 bias=1 sink=1 varlen=1 addr=buffer",
     "head_dim=64 dtype=bf16 bias=1 alibi=1 q_scale=pre rescale=lazy_sum",
     "head_dim=120 v_layout=transposed dtype=bf16 mask=causal addr=buffer",
+    "head_dim=64 arch=gfx942",
+    "head_dim=40 arch=gfx90a dtype=bf16 mask=causal v_mode=rows addr=buffer block_n=32",
+    "head_dim=128 arch=gfx942 atom=32x32 block_n=64 v_mode=rows addr=buffer bias=1 alibi=1",
+    "head_dim_qk=72 head_dim_v=136 arch=gfx950 atom=32x32 block_n=32 mask=window varlen=1",
+    "head_dim=64 arch=gfx950 dtype=bf16 v_layout=transposed softcap=1 sink=1",
+    "head_dim=128 arch=gfx950 k_mode=lds v_mode=lds_frag block_n=64 num_waves=4 addr=buffer",
+    "head_dim=96 arch=gfx942 atom=32x32 block_n=32 k_mode=lds v_mode=lds_t lds_layout=swizzled",
+    "head_dim=64 arch=gfx1201 rescale=lazy_sum v_mode=rows addr=buffer",
+    "head_dim=24 arch=gfx1200 dtype=bf16 k_mode=lds v_mode=lds q_mode=lds lds_layout=swizzled",
 };
+
+static int wave_size(const struct ws_spec *spec)
+{
+    return strncmp(spec->arch, "gfx9", 4) == 0 ? 64 : 32;
+}
 
 static void ir_is_well_formed(void **state)
 {
@@ -65,7 +79,7 @@ static void ir_is_well_formed(void **state)
         if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
             fail_msg("%s: %s", variants[i], message);
         assert_non_null(LLVMGetNamedFunction(module, shape.symbol));
-        assert_int_equal(shape.block[0], 32 * spec.lever[WS_LEVER_num_waves]);
+        assert_int_equal(shape.block[0], wave_size(&spec) * spec.lever[WS_LEVER_num_waves]);
         assert_ptr_equal(shape.args, ws_arg_table(WS_KERNEL_FMHA_FWD));
         LLVMDisposeMessage(message);
         LLVMDisposeModule(module);
@@ -122,6 +136,7 @@ static const char *base_of(enum ws_lever lever)
         {WS_LEVER_lds_layout, "head_dim=64 addr=buffer k_mode=lds"},
         {WS_LEVER_lds_batch, "head_dim=128 addr=buffer k_mode=lds num_waves=8"},
         {WS_LEVER_stages, "head_dim=64 addr=buffer k_mode=lds"},
+        {WS_LEVER_atom, "head_dim=64 arch=gfx942 block_n=32"},
         {WS_LEVER_unroll, "head_dim=64 addr=buffer k_mode=lds stages=2"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -178,6 +193,11 @@ static void conflicts_have_reasons(void **state)
         {"head_dim=64 v_layout=transposed varlen=1", "set v_layout: row"},
         {"head_dim=64 v_layout=transposed v_mode=rows", "leave it at gather"},
         {"head_dim_qk=192 head_dim_v=128", "q_mode: global"},
+        {"head_dim=64 atom=32x32 block_n=32", "set atom: 16x16"},
+        {"head_dim=64 arch=gfx942 atom=32x32", "set block_n: 32"},
+        {"head_dim=64 arch=gfx1201 p_mode=lds", "set p_mode: swap"},
+        {"head_dim=64 arch=gfx950 p_mode=bpermute", "set p_mode: swap"},
+        {"head_dim=64 arch=gfx1250", "no layout file"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ws_spec spec = make_spec(rows[i].settings);

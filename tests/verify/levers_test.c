@@ -88,6 +88,8 @@ static const struct claim {
     {"blockn", "", "fuse_k", "1", "0", VGPRS, -1},
     {"pipelined", "", "pipelining", "none", "qk_ahead", VGPRS, -1},
     {"singlewave", "", "pipelining", "qk_ahead", "none", VGPRS, 1},
+    {"swap_d64", "arch=gfx942 bm_tiles=1 block_n=32", "atom", "16x16", "32x32", ALL, 1},
+    {"swap_d64", "arch=gfx942 bm_tiles=1 block_n=32", "atom", "32x32", "16x16", ALL, -1},
 };
 
 struct measured {

@@ -7,7 +7,7 @@ struct ws_grid ws_grid_of(const struct ws_spec *spec, const struct ws_problem *p
 {
     char order[32];
     ws_lever_text(spec, WS_LEVER_grid_order, order, sizeof order);
-    int64_t rows = 16 * (int64_t)spec->lever[WS_LEVER_bm_tiles] * spec->lever[WS_LEVER_num_waves];
+    int64_t rows = ws_fmha_fwd_rows(spec);
     return (struct ws_grid){
         .batches = problem->size.batch,
         .heads = problem->size.heads_q,
