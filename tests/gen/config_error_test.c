@@ -52,7 +52,7 @@ static const struct error_case cases[] = {
      "it takes: gather, rows", "    3 |   v_mode: row\n      |           ^~~"},
     {"version: 1\nlevers: {bm_tiles: [1, 3]}\n", 2, 24, "lever `bm_tiles` does not take `3`",
      "it takes: 1, 2, 4", NULL},
-    {"version: 1\narch: gfx942\n", 2, 7, "unknown arch `gfx942`", "there are: gfx1100, ", NULL},
+    {"version: 1\narch: gfx940\n", 2, 7, "unknown arch `gfx940`", "there are: gfx90a, ", NULL},
     {"version: 1\nmask: windows\n", 2, 7, "`mask` does not take `windows`",
      "it takes: none, causal, window", NULL},
     {"version: 1\nkernel: fmha_bwd\n", 2, 9, "`kernel: fmha_bwd` is not available yet",
@@ -139,11 +139,11 @@ static const struct error_case cases[] = {
      "there are:", "    3 | foo: 1\n      | ^~~"},
     {"version: 1\narch: [gfx1100, gfx1101, gfx1102, gfx1103, gfx1150, gfx1151, gfx1152, "
      "gfx1153, gfx9999, gfx1153, gfx1153, gfx1153]\n",
-     2, 80, "unknown arch `gfx9999`", "there are: gfx1100", NULL},
+     2, 80, "unknown arch `gfx9999`", "there are: gfx90a", NULL},
     {"version: 1\narch: [                                                                       "
      "                             gfx9999                                                        "
      "                                ]\n",
-     2, 108, "unknown arch `gfx9999`", "there are: gfx1100",
+     2, 108, "unknown arch `gfx9999`", "there are: gfx90a",
      "    2 | ...                                                           gfx9999               "
      "         \n"
      "      |                                                               ^~~~~~~"},

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gen/wavesmith.h"
+
 struct ws_grid ws_grid_of(const struct ws_spec *spec, const struct ws_problem *problem)
 {
     char order[32];
