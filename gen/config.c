@@ -100,22 +100,27 @@ void ws_config_pick(struct ws_config *config)
 }
 
 /* Names become "file" or, among several points, "file#3 v_mode=rows". */
-static void name_points(struct ws_config *config, const char *path)
+static enum ws_status name_points(struct ws_config *config, const char *path,
+                                  struct ws_error *error)
 {
     const char *slash = strrchr(path, '/');
     const char *stem = slash == NULL ? path : slash + 1;
     const char *dot = strrchr(stem, '.');
     int length = dot == NULL || dot == stem ? (int)strlen(stem) : (int)(dot - stem);
-    length = length < 64 ? length : 64;
     for (size_t i = 0; i < config->count; i++) {
-        char swept[sizeof config->points[i].name];
-        memcpy(swept, config->points[i].name, sizeof swept);
+        const char *swept = config->points[i].name;
+        size_t size = (size_t)length + strlen(swept) + sizeof "#18446744073709551615";
+        char *name = ws_arena_alloc(&config->text->arena, size);
+        if (name == NULL)
+            return ws_fail(error, WS_ERROR_MEMORY, "no memory for the names of %zu points",
+                           config->count);
         if (config->count == 1)
-            snprintf(config->points[i].name, sizeof swept, "%.*s", length, stem);
+            snprintf(name, size, "%.*s", length, stem);
         else
-            snprintf(config->points[i].name, sizeof swept, "%.*s#%zu%.*s", length, stem, i + 1,
-                     (int)sizeof swept - 80, swept);
+            snprintf(name, size, "%.*s#%zu%s", length, stem, i + 1, swept);
+        config->points[i].name = name;
     }
+    return WS_OK;
 }
 
 static enum ws_status read_config(struct ws_config *config, const char *path, const char *text,
@@ -134,12 +139,12 @@ static enum ws_status read_config(struct ws_config *config, const char *path, co
     config->shapes = block->shapes;
     config->shape_count = block->shape_count;
     config->max_spills = block->max_spills;
-    status = ws_block_expand(config, block, override_list, error);
-    if (status != WS_OK)
-        return status;
-    name_points(config, path);
-    ws_config_pick(config);
-    return WS_OK;
+    status = ws_block_expand(config, arena, block, override_list, error);
+    if (status == WS_OK)
+        status = name_points(config, path, error);
+    if (status == WS_OK)
+        ws_config_pick(config);
+    return status;
 }
 
 static enum ws_status load(struct ws_config *config, const char *path, const char *text,

@@ -65,9 +65,11 @@ enum ws_status ws_loader_preset(const struct ws_block **block, struct ws_loader 
 
 enum { WS_CONFIG_POINTS_MAX = 20000, WS_CONFIG_VALUES_MAX = 1000 };
 
-/* Appends the points of a block to a config, `overrides` applied last. Alternatives of `pick:
- * first` are all there, see ws_config_pick. */
-enum ws_status ws_block_expand(struct ws_config *config, const struct ws_block *block,
-                               const struct ws_assignment *overrides, struct ws_error *error);
+/* Appends the points of a block to a config, `overrides` applied last; a point's name is what is
+ * swept (" v_mode=rows"), in the arena. Alternatives of `pick: first` are all there, see
+ * ws_config_pick. */
+enum ws_status ws_block_expand(struct ws_config *config, struct ws_arena *arena,
+                               const struct ws_block *block, const struct ws_assignment *overrides,
+                               struct ws_error *error);
 
 #endif

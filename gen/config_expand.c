@@ -19,6 +19,7 @@ struct overlay {
 
 struct expansion {
     struct ws_config *config;
+    struct ws_arena *arena;
     size_t room; /* points that there is memory for */
     const struct ws_assignment *overrides;
     const struct ws_block *origin; /* the block of the config's own file that is being expanded */
@@ -127,6 +128,27 @@ static void place_point(const struct expansion *expansion, const struct layer *l
     }
 }
 
+/* What is swept, with the values of one point: " v_mode=rows bm_tiles=2". */
+static enum ws_status name_point(const struct expansion *expansion, const struct layer *layer,
+                                 const size_t *choice, struct ws_config_point *point)
+{
+    size_t size = 1;
+    for (size_t i = 0; i < layer->count; i++)
+        size += strlen(ws_setting_at(layer->items[i]->setting).name) +
+                strlen(layer->items[i]->values[choice[i]]) + 2;
+    char *name = ws_arena_alloc(expansion->arena, size);
+    if (name == NULL)
+        return ws_fail(expansion->error, WS_ERROR_MEMORY, "no memory for a point's name");
+    point->name = name;
+    for (size_t i = 0; i < layer->count; i++) {
+        const struct ws_assignment *item = layer->items[i];
+        if (item->count > 1)
+            ws_append(name, size, " %s=%s", ws_setting_at(item->setting).name,
+                      item->values[choice[i]]);
+    }
+    return WS_OK;
+}
+
 static enum ws_status fill_point(const struct expansion *expansion, const struct layer *layer,
                                  const size_t *choice, struct ws_config_point *point)
 {
@@ -138,15 +160,12 @@ static enum ws_status fill_point(const struct expansion *expansion, const struct
                                                  item->values[choice[i]], expansion->error);
         if (status != WS_OK)
             return status;
-        if (item->count > 1)
-            ws_append(point->name, sizeof point->name, " %s=%s", ws_setting_at(item->setting).name,
-                      item->values[choice[i]]);
     }
     bool is_open = point->spec.head_dim_qk == 0 || point->spec.head_dim_v == 0;
     if (!is_open && ws_spec_check(&point->spec, &error) != WS_OK)
         snprintf(point->reason, sizeof point->reason, "%s", error.message);
     place_point(expansion, layer, point);
-    return WS_OK;
+    return name_point(expansion, layer, choice, point);
 }
 
 /* Points that differ in nothing but their entry are alternatives: what was swept is their name. */
@@ -245,10 +264,11 @@ static enum ws_status expand(struct expansion *expansion, const struct ws_block 
                                   : expand_entries(expansion, block, &layer, above);
 }
 
-enum ws_status ws_block_expand(struct ws_config *config, const struct ws_block *block,
-                               const struct ws_assignment *overrides, struct ws_error *error)
+enum ws_status ws_block_expand(struct ws_config *config, struct ws_arena *arena,
+                               const struct ws_block *block, const struct ws_assignment *overrides,
+                               struct ws_error *error)
 {
     struct expansion expansion = {
-        .config = config, .overrides = overrides, .origin = block, .error = error};
+        .config = config, .arena = arena, .overrides = overrides, .origin = block, .error = error};
     return expand(&expansion, block, &(struct layer){.count = 0}, NULL);
 }

@@ -53,32 +53,6 @@ void ws_arena_free(struct ws_arena *arena)
     }
 }
 
-/* The length of the well-formed UTF-8 character at p (Unicode 15, table 3-7), or 0. */
-static size_t utf8_length(const unsigned char *p, size_t left)
-{
-    static const struct {
-        unsigned char first, last, second_first, second_last, length;
-    } forms[] = {
-        {0x00, 0x7F, 0x80, 0xBF, 1}, {0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
-        {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3},
-        {0xF0, 0xF0, 0x90, 0xBF, 4}, {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4},
-    };
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (p[0] < forms[i].first || p[0] > forms[i].last)
-            continue;
-        if (forms[i].length > left)
-            return 0;
-        if (forms[i].length > 1 && (p[1] < forms[i].second_first || p[1] > forms[i].second_last))
-            return 0;
-        for (size_t k = 2; k < forms[i].length; k++) {
-            if ((p[k] & 0xC0) != 0x80)
-                return 0;
-        }
-        return forms[i].length;
-    }
-    return 0;
-}
-
 static bool continues_character(char c)
 {
     return ((unsigned char)c & 0xC0) == 0x80;
@@ -118,7 +92,7 @@ static enum ws_status check_text(const struct ws_source *source, struct ws_error
 {
     const unsigned char *text = (const unsigned char *)source->text;
     for (size_t i = 0, length; i < source->size; i += length) {
-        length = utf8_length(text + i, source->size - i);
+        length = ws_utf8_length(text + i, source->size - i);
         bool is_control = text[i] < ' ' && strchr("\t\n\r", text[i]) == NULL;
         if (length == 0 || text[i] == 0 || text[i] == 0x7F || is_control)
             return ws_source_fail(
@@ -220,7 +194,7 @@ static void append_excerpt(char *message, size_t size, const struct ws_source *s
     ws_append(message, size, "\n%5d | %s", line, dots);
     for (size_t i = from, length; i < to; i += length) {
         const unsigned char *p = (const unsigned char *)source->text + i;
-        length = utf8_length(p, to - i);
+        length = ws_utf8_length(p, to - i);
         bool is_printable = length > 0 && *p >= ' ' && *p != 0x7F && !(*p == 0xC2 && p[1] < 0xA0);
         length = length > 0 ? length : 1;
         if (is_printable)

@@ -75,7 +75,8 @@ WS_API enum ws_status ws_fmha_fwd_grid(const struct ws_spec *spec,
  * what ws_spec_check says of it; head dims that are still open are no reason yet. */
 struct ws_config_point {
     struct ws_spec spec;
-    char name[256]; /* the file's name without ".yaml"; "NAME#3 v_mode=rows" where there are more */
+    const char *name; /* the file's name without ".yaml"; "NAME#3 v_mode=rows" where there are more;
+                         the config's own */
     int line,
         column; /* of its block; of an invalid point, of the first key that the reason names */
     const char *override; /* of an invalid point: the override that the reason names, else NULL;

@@ -89,6 +89,50 @@ const char *ws_quoted(char buffer[WS_QUOTED_SIZE], const char *text)
     return buffer;
 }
 
+size_t ws_utf8_length(const unsigned char *p, size_t left)
+{
+    static const struct {
+        unsigned char first, last, second_first, second_last, length;
+    } forms[] = {
+        {0x00, 0x7F, 0x80, 0xBF, 1}, {0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
+        {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3},
+        {0xF0, 0xF0, 0x90, 0xBF, 4}, {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (p[0] < forms[i].first || p[0] > forms[i].last)
+            continue;
+        if (forms[i].length > left)
+            return 0;
+        if (forms[i].length > 1 && (p[1] < forms[i].second_first || p[1] > forms[i].second_last))
+            return 0;
+        for (size_t k = 2; k < forms[i].length; k++) {
+            if ((p[k] & 0xC0) != 0x80)
+                return 0;
+        }
+        return forms[i].length;
+    }
+    return 0;
+}
+
+const char *ws_printable(char *buffer, size_t size, const char *text)
+{
+    size_t left = strlen(text), used = 0, length;
+    buffer[0] = '\0';
+    for (; left > 0; text += length, left -= length) {
+        const unsigned char *p = (const unsigned char *)text;
+        length = ws_utf8_length(p, left);
+        bool is_control = (*p < ' ' && *p != '\n' && *p != '\t') || *p == 0x7F;
+        bool is_c1 = *p == 0xC2 && p[1] < 0xA0;
+        bool is_text = length > 0 && !is_control && !is_c1;
+        length = length > 0 ? length : 1;
+        if (used + 4 * length >= size)
+            break; /* room for the longest form */
+        for (size_t i = 0; i < length; i++)
+            used += (size_t)snprintf(buffer + used, size - used, is_text ? "%c" : "\\x%02x", p[i]);
+    }
+    return buffer;
+}
+
 void ws_append(char *text, size_t size, const char *format, ...)
 {
     size_t used = strlen(text);

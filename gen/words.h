@@ -28,6 +28,14 @@ enum { WS_QUOTED_SIZE = 80 };
  * buffer. */
 const char *ws_quoted(char buffer[WS_QUOTED_SIZE], const char *text);
 
+/* The length of the well-formed UTF-8 character at p (Unicode 15, table 3-7), or 0. */
+size_t ws_utf8_length(const unsigned char *p, size_t left);
+
+/* Text of unknown origin for a terminal or for JSON: control characters but newline and tab, and
+ * bytes that are no UTF-8, as \\xNN. Four times the text's length and 5 hold all of it; what does
+ * not fit is cut. Returns the buffer. */
+const char *ws_printable(char *buffer, size_t size, const char *text);
+
 /* Appends formatted text to a string of `size` bytes; what does not fit is cut. */
 void ws_append(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -66,9 +66,9 @@ struct ws_code {
 /* Compiles a module that holds one or more kernels for `cpu` ("gfx1151"). The module and its
  * context are left as they were: the work is done on a copy in a context of its own. On failure
  * *code is zeroed. `options` may be NULL. Thread-safe across different LLVM contexts.
- * WS_ERROR_SPEC: LLVM does not know the target or a backend option. WS_ERROR_COMPILE: the compiler
- * or linker refused, or the worker died; the message is theirs. WS_ERROR_ENVIRONMENT: no comgr, one
- * that is too old for the target or an intrinsic, no worker. */
+ * WS_ERROR_SPEC: LLVM does not know the target. WS_ERROR_CONFIG: it does not take a backend option.
+ * WS_ERROR_COMPILE: the compiler or linker refused, or the worker died; the message is theirs.
+ * WS_ERROR_ENVIRONMENT: no comgr, one that is too old for the target or an intrinsic, no worker. */
 WS_API enum ws_status ws_codegen(struct ws_code *code, struct LLVMOpaqueModule *module,
                                  const char *cpu, const struct ws_codegen_options *options,
                                  struct ws_error *error);

@@ -28,7 +28,7 @@ static enum ws_status set_options(const char *options, struct ws_error *error)
         ws_worker_last_words(STDERR_FILENO, message, sizeof message);
     while (message[0] && message[strlen(message) - 1] == '\n')
         message[strlen(message) - 1] = '\0';
-    return known ? WS_OK : ws_fail(error, WS_ERROR_SPEC, "backend options: %s", message);
+    return known ? WS_OK : ws_fail(error, WS_ERROR_CONFIG, "backend options: %s", message);
 }
 
 static int take_socket(void)

@@ -292,7 +292,7 @@ static enum ws_status fail_job(struct worker *worker, enum ws_wire state, const 
         return ws_fail(error, WS_ERROR_MEMORY, "no memory for the worker's result");
     /* What exits of its own accord is a parser of options. */
     if (job->options && status != -1 && WIFEXITED(status))
-        return ws_fail(error, WS_ERROR_SPEC, "backend options (%.200s): the compiler %s",
+        return ws_fail(error, WS_ERROR_CONFIG, "backend options (%.200s): the compiler %s",
                        job->options, how);
     return ws_fail(error, WS_ERROR_COMPILE, "the compiler %s", how);
 }

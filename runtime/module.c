@@ -62,9 +62,17 @@ static enum ws_status load(struct ws_module *module, const void *image, size_t s
         module->kernels[i] =
             (struct ws_kernel){.module = module, .info = &module->object.kernels[i]};
     status = ws_device_use(module->device, error);
-    if (status == WS_OK)
-        status = WS_HIP_CALL(driver, error, hipModuleLoadData, &module->handle, module->image);
-    return status;
+    if (status != WS_OK)
+        return status;
+    struct ws_error detail;
+    const struct ws_object *object = &module->object;
+    status = WS_HIP_CALL(driver, &detail, hipModuleLoadData, &module->handle, module->image);
+    if (status != WS_OK)
+        return ws_fail(error, status, "%s: %s would not load kernel %s, compiled for %s",
+                       detail.message, driver->name,
+                       object->kernel_count > 0 ? object->kernels[0].name : "(none)",
+                       object->target);
+    return WS_OK;
 }
 
 enum ws_status ws_module_load(struct ws_module **module, struct ws_device *device,

@@ -18,7 +18,8 @@ extern "C" {
 enum ws_status {
     WS_OK = 0,
     WS_ERROR_ARGUMENT,    /* a caller's argument or problem is out of range */
-    WS_ERROR_CONFIG,      /* a config file is malformed; file, line and column are set */
+    WS_ERROR_CONFIG,      /* a config file is malformed; file, line and column are set. Or a backend
+                             option that LLVM does not take */
     WS_ERROR_SPEC,        /* levers or problem flags that do not fit together or the target */
     WS_ERROR_COMPILE,     /* the compiler or linker rejected the module */
     WS_ERROR_OBJECT,      /* not a code object, a damaged one, or one for another target or ABI */

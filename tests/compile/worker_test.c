@@ -402,18 +402,18 @@ static void backend_options(void **state)
     assert_same_code(&plain, &again);
 
     options.options = unknown;
-    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_SPEC, &error);
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_CONFIG, &error);
     assert_says(&error, "-amdgpu-no-such-option");
     struct unit unit = unit_open(good_ir);
     char *text;
     assert_int_equal(ws_codegen_assembly(&text, unit.module, "gfx1151", &options, NULL),
-                     WS_ERROR_SPEC);
+                     WS_ERROR_CONFIG);
     unit_close(&unit);
     options.options = misvalued;
-    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_SPEC, &error);
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_CONFIG, &error);
     assert_says(&error, "-amdgpu-waitcnt-forcezero option: 'maybe' is invalid");
     options.options = ending; /* LLVM prints its help and exits */
-    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_SPEC, &error);
+    assert_refused(good_ir, "gfx1151", &options, WS_ERROR_CONFIG, &error);
     assert_says(&error, "-help");
     options.options = malformed;
     assert_refused(good_ir, "gfx1151", &options, WS_ERROR_ARGUMENT, &error);

@@ -23,6 +23,9 @@ static int called(const char *function)
     snprintf(state.calls + length, sizeof state.calls - length, "%s ", function);
     if (state.fail_function != NULL && strcmp(state.fail_function, function) == 0)
         return state.fail_code;
+    const char *fail = getenv("FAKE_HIP_FAIL"); /* for a test of another process */
+    if (fail != NULL && strcmp(fail, function) == 0)
+        return WS_HIP_NO_BINARY_FOR_GPU;
     return WS_HIP_SUCCESS;
 }
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# cli_errors.sh WAVESMITH FOLDER: every bad input and broken environment ends in one message that
+# cli_errors.sh WAVESMITH FOLDER FAKE_HIP: every bad input and broken environment ends in one message that
 # says what was wrong and what would be right, in exit code 2 or 3, and in no half-written file.
 # FOLDER holds loops.hsaco (gfx1151), other.hsaco (gfx942) and rowless.hsaco (gfx1030, which has no
-# row in the target table) and takes the test's files.
+# row in the target table) and takes the test's files. FAKE_HIP is a stand-in for the driver.
 set -u
 wavesmith=$1
+fake_hip=$3
 cd "$2" || exit 1
 rm -rf cli_errors && mkdir cli_errors && cd cli_errors || exit 1
 failures=0
@@ -63,14 +64,41 @@ expect 2 'whole number from 1' "$wavesmith" verify good.yaml --shape B=0
 for shape in '' , B=1, B=1,,Sq=3; do
     expect 2 "--shape: '' is none of" "$wavesmith" verify good.yaml --shape "$shape" --device emu
 done
-expect 2 '--shape D=65.*multiple' "$wavesmith" emit open.yaml --shape D=65
+for dim in 0 8 65 264; do
+    expect 2 "'D=$dim' should be a multiple of 8 from 16 to 256" "$wavesmith" emit open.yaml \
+        --shape D=$dim
+done
+auto=$(dirname "$0")/../../configs/presets/auto.yaml
+for dim in 16 24 248 256; do # as README.md says
+    "$wavesmith" emit "$auto" --shape D=$dim -o k.ll 2>stderr.txt || fail "D=$dim: $(cat stderr.txt)"
+done
 expect 2 'no multiple of Hk' "$wavesmith" verify good.yaml --shape Hq=3,Hk=2 --device emu
 expect 2 'rows of o overlap' "$wavesmith" verify good.yaml --stride o:token=8 --device emu
 for tensor in q k v; do # which are only read
     "$wavesmith" verify good.yaml --stride $tensor:token=8 --device emu >stdout.txt ||
         fail "overlapping rows of $tensor: $(cat stdout.txt)"
 done
-expect 2 'no offset can be far' "$wavesmith" verify good.yaml --shape B=1 --far q:batch --device emu
+far() { # far 'regular expression' OPTION...: --far is refused so, and what would do is said
+    local pattern=$1
+    shift
+    expect 2 "$pattern" "$wavesmith" verify good.yaml --device emu "$@"
+}
+far 'B is 1, too short.*; 2 or more' --shape B=1 --far q:batch
+far 'Sq is 31, too short.*; 32 or more' --shape Sq=31 --far q:token
+far 'Sq is 62, too short.*; 64 or more' --shape Sq=62 --far o:token --set bm_tiles=2
+far 'Sk is 1, too short.*; 32 or more' --shape Sk=1 --far k:token
+far 'Hk is 1, too short.*; 2 or more' --far v:head
+far '--set bias=true' --far bias:token
+far 'take q:head or q:token' --set varlen=true --far q:batch
+far 'sum of --lengths-q is 7, too short.*; 32 or more' --set varlen=true --lengths-q 3,4 \
+    --lengths-k 3,4 --shape B=2 --far q:token
+far 'take v:head or v:batch' --set v_layout=transposed --far v:token
+"$wavesmith" verify good.yaml --device emu --shape Sq=32 --far q:token >stdout.txt 2>&1 ||
+    fail "--far with the Sq that would do: $(cat stdout.txt)"
+"$wavesmith" verify good.yaml --device emu --shape Sq=1 -j 1000000000000 >stdout.txt 2>stderr.txt ||
+    fail "a huge -j: $(cat stderr.txt)"
+grep -q '1000000000000: [0-9]* are taken, 8 for each core' stderr.txt ||
+    fail "a huge -j goes unmentioned: $(cat stderr.txt)"
 expect 2 'leave them out' "$wavesmith" verify good.yaml --random 3 --shape Sq=7
 expect 2 'from 1 to 1' "$wavesmith" emit good.yaml --point 2
 
@@ -149,7 +177,10 @@ done
 cp /bin/true foreign.hsaco
 expect 2 'AMDGPU' "$wavesmith" inspect foreign.hsaco
 expect 2 'gfx942' "$wavesmith" inspect ../other.hsaco --arch gfx1151
-expect 2 'head-dim' "$wavesmith" inspect ../loops.hsaco --head-dim x
+for dims in x 65 0 8 64,65 64, 2000; do
+    expect 2 'head-dim is D or D,DV, multiples of 8' "$wavesmith" inspect ../loops.hsaco \
+        --head-dim $dims
+done
 expect 2 'no such file' "$wavesmith" inspect missing.hsaco
 
 for option in --set=block_n=16 --shape=D=64 --causal=none --point=1 --backend=llvm; do
@@ -159,6 +190,16 @@ done
 "$wavesmith" inspect ../rowless.hsaco --json | grep -q '"waves_per_simd": null' || fail 'JSON waves'
 
 expect 2 '65536' "$wavesmith" run ../loops.hsaco --kernel cold --lds 70000 --grid 1 --block 32
+
+# Names out of a file: what is no text is escaped
+LC_ALL=C sed 's/cold/c\xff\x1bd/g' ../loops.hsaco >bytes.hsaco
+for command in 'inspect bytes.hsaco' 'inspect bytes.hsaco --json' \
+    'inspect bytes.hsaco --kernel x' 'inspect --compare bytes.hsaco ../other.hsaco'; do
+    # shellcheck disable=SC2086 # words
+    "$wavesmith" $command >stdout.txt 2>&1
+    grep -Eq 'c\\+xff\\+x1bd' stdout.txt || fail "$command: $(cat stdout.txt)"
+    LC_ALL=C grep -q '[^[:print:][:space:]]' stdout.txt && fail "$command prints raw bytes"
+done
 
 # Errors are on stdout too with --json
 for arguments in 'compile missing.yaml' 'verify good.yaml --shape B=0' 'inspect missing.hsaco' \
@@ -207,6 +248,9 @@ grep -q 'no space left' -i stderr.txt || fail "full stdout: $(cat stderr.txt)"
 if [ ! -e /dev/kfd ]; then
     expect 3 'no AMD GPU|no HIP driver|libamdhip64' "$wavesmith" verify good.yaml --device hip
 fi
+expect 2 '^../loops.hsaco: error: hipModuleLoadData.*209' env WS_HIP_LIBRARY="$fake_hip" \
+    FAKE_HIP_FAIL=hipModuleLoadData "$wavesmith" run ../loops.hsaco --kernel cold --grid 1 \
+    --block 32 --device hip
 expect 3 'libwavesmith_emu|no_such_library' env WS_EMU_LIBRARY=/no_such_library.so \
     "$wavesmith" verify good.yaml --device emu
 

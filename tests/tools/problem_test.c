@@ -89,22 +89,23 @@ static void far_strides_reach_far(void **state)
 {
     (void)state;
     static const char *const axes[] = {"q:batch", "k:head", "v:token", "o:token", "lse:token"};
+    const struct ws_tile tile = {32, 64};
     struct ws_problem problem = make_problem("B=2,Hq=4,Hk=2,Sq=200,Sk=300");
     struct ws_error error;
     for (size_t i = 0; i < sizeof axes / sizeof axes[0]; ++i)
-        assert_ok(ws_problem_set_far(&problem, axes[i], &error), &error);
+        assert_ok(ws_problem_set_far(&problem, axes[i], &tile, &error), &error);
     assert_true(ws_tensor_offset(&problem, WS_Q, 1, 0, 0) > INT64_C(1) << 32);
     assert_true(ws_tensor_offset(&problem, WS_K, 0, 1, 0) > INT64_C(1) << 32);
     assert_true(ws_tensor_offset(&problem, WS_V, 0, 0, 299) > INT64_C(1) << 32);
     assert_true(ws_tensor_offset(&problem, WS_O, 0, 0, 199) > INT64_C(1) << 32);
     assert_int_equal(problem.stride[WS_V][WS_TOKEN] % 8, 0);
-    assert_int_equal(ws_problem_set_far(&problem, "x:batch", &error), WS_ERROR_ARGUMENT);
-    assert_int_equal(ws_problem_set_far(&problem, "q:batches", &error), WS_ERROR_ARGUMENT);
+    assert_int_equal(ws_problem_set_far(&problem, "x:batch", &tile, &error), WS_ERROR_ARGUMENT);
+    assert_int_equal(ws_problem_set_far(&problem, "q:batches", &tile, &error), WS_ERROR_ARGUMENT);
     assert_int_equal(ws_problem_set_stride(&problem, "q:batch", &error), WS_ERROR_ARGUMENT);
     assert_int_equal(ws_problem_set_stride(&problem, "q:batch=-4", &error), WS_ERROR_ARGUMENT);
     struct ws_problem small = make_problem("B=1,Sq=1");
-    assert_int_equal(ws_problem_set_far(&small, "q:token", &error), WS_ERROR_ARGUMENT);
-    assert_says(&error, "--shape");
+    assert_int_equal(ws_problem_set_far(&small, "q:token", &tile, &error), WS_ERROR_ARGUMENT);
+    assert_says(&error, "Sq is 1");
 }
 
 /* Whether a mask shows a key, by its definition for each pair. */

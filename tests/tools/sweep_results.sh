@@ -54,6 +54,25 @@ grep -q 'reason 1, 1 skipped: bm_tiles 4' table.txt || fail "reasons: $(cat tabl
 [ "$(wc -l <table.csv)" -eq 5 ] || fail 'csv: lines'
 head -1 table.csv | grep -q 'bm_tiles.*instr_per_tile.*vgpr_spills.*lds_bytes' || fail 'csv: columns'
 
+# However long a name, all of it is in the table.
+cat >long.yaml <<'YAML'
+version: 1
+kernel: fmha_fwd
+arch: [gfx1151, gfx1150]
+head_dim: [64, 128]
+mask: [none, causal]
+align: [bottom_right, top_left]
+features: {lse: [true, false]}
+options: [["-amdgpu-waitcnt-forcezero=0"], ["-amdgpu-waitcnt-forcezero=1"]]
+levers: {addr: [buffer, global], sched: [barriers, none], rescale: [lazy_max, lazy_sum],
+         q_mode: [global, reg], p_round: [nearest, truncate], v_mode: [rows, gather]}
+YAML
+"$wavesmith" sweep long.yaml --point 1 >long.txt || fail "long names: $(cat long.txt)"
+name='arch=gfx1151 head_dim=64 mask=none align=bottom_right lse=true'
+name="$name options=-amdgpu-waitcnt-forcezero=0 addr=buffer sched=barriers rescale=lazy_max"
+grep -Eq "^pass  long#1 $name q_mode=global p_round=nearest v_mode=rows  +[0-9]" long.txt ||
+    fail "a long name is cut: $(cat long.txt)"
+
 # Spills: the gate, its key and its option. The limit on registers makes the kernel spill.
 cat >spill.yaml <<'YAML'
 version: 1

@@ -29,26 +29,6 @@ static double count_main_loop(const struct ws_compiled *compiled, const struct w
     return instructions;
 }
 
-static double count_executed(struct ws_tool_device *device, const struct ws_compiled *compiled,
-                             const struct ws_spec *spec, uint64_t seed)
-{
-    const struct ws_trial_options options = {.strict = true};
-    struct ws_problem problem = make_problem(spec, "B=1,Hq=2,Hk=1,Sq=64,Sk=2048", seed);
-    struct ws_loaded loaded;
-    struct ws_trial trial;
-    struct ws_error error;
-    const struct ws_code *code = &compiled->code;
-    assert_ok(ws_trial_load(&loaded, device, code->bytes, code->size, &compiled->shape, &error),
-              &error);
-    assert_ok(ws_trial_run(&trial, &loaded, spec, &problem, &options, &error), &error);
-    if (!trial.verdict.pass)
-        fail_msg("%s", trial.verdict.reason);
-    double executed = (double)trial.wave_instructions / (double)trial.score_tiles;
-    ws_trial_free(&trial);
-    ws_trial_unload(&loaded);
-    return executed;
-}
-
 static void presets_keep_their_counts(void **state)
 {
     struct ws_tool_device device;
@@ -59,7 +39,9 @@ static void presets_keep_their_counts(void **state)
         struct ws_spec spec = load_preset(promises[i].preset, 0, &mask_rows[0]);
         assert_ok(ws_compile(&spec, NULL, &compiled, &error), &error);
         double counted = count_main_loop(&compiled, &spec);
-        double executed = count_executed(&device, &compiled, &spec, *(uint64_t *)*state);
+        const struct ws_problem problem =
+            make_problem(&spec, "B=1,Hq=2,Hk=1,Sq=64,Sk=2048", *(uint64_t *)*state);
+        double executed = count_executed(&device, &compiled, &spec, &problem);
         print_message("%s: %.1f instructions a score tile in the main loop, %.1f executed\n",
                       promises[i].preset, counted, executed);
         assert_true(counted <= promises[i].instructions);

@@ -56,6 +56,25 @@ void open_emulator(struct ws_tool_device *device)
     assert_ok(ws_tool_device_target(device, "gfx1151", &error), &error);
 }
 
+double count_executed(struct ws_tool_device *device, const struct ws_compiled *compiled,
+                      const struct ws_spec *spec, const struct ws_problem *problem)
+{
+    const struct ws_trial_options options = {.strict = true};
+    struct ws_loaded loaded;
+    struct ws_trial trial;
+    struct ws_error error;
+    const struct ws_code *code = &compiled->code;
+    assert_ok(ws_trial_load(&loaded, device, code->bytes, code->size, &compiled->shape, &error),
+              &error);
+    assert_ok(ws_trial_run(&trial, &loaded, spec, problem, &options, &error), &error);
+    if (!trial.verdict.pass)
+        fail_msg("%s", trial.verdict.reason);
+    double executed = (double)trial.wave_instructions / (double)trial.score_tiles;
+    ws_trial_free(&trial);
+    ws_trial_unload(&loaded);
+    return executed;
+}
+
 bool passes(struct ws_tool_device *device, const void *image, size_t size,
             const struct ws_kernel_shape *shape, const struct ws_spec *spec,
             const struct ws_problem *problem, char *reason)

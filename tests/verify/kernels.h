@@ -28,6 +28,10 @@ struct ws_problem make_problem(const struct ws_spec *spec, const char *shape, ui
 /* Opens the emulator for gfx1151. */
 void open_emulator(struct ws_tool_device *device);
 
+/* Executed wave-instructions a score tile of a kernel that passes, strict. */
+double count_executed(struct ws_tool_device *device, const struct ws_compiled *compiled,
+                      const struct ws_spec *spec, const struct ws_problem *problem);
+
 /* Runs a code object on a problem, strict, every workgroup; true if it passes. What was wrong goes
  * to `reason` (256 bytes) unless that is NULL. */
 bool passes(struct ws_tool_device *device, const void *image, size_t size,

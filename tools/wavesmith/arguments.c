@@ -1,11 +1,13 @@
 /* Parses a command's options by the table in options.def. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/wavesmith/command.h"
+#include "tools/wavesmith/sweep.h"
 
 enum option_type { OPTION_FLAG, OPTION_TEXT, OPTION_LIST, OPTION_COUNT, OPTION_REAL };
 
@@ -191,6 +193,18 @@ static void set_defaults(struct ws_arguments *arguments)
     }
 }
 
+/* More threads than a few a core only cost memory; results are the same for any number. */
+static void limit_jobs(struct ws_arguments *arguments)
+{
+    enum { A_CORE = 8 };
+    uint64_t most = (uint64_t)A_CORE * ws_cpu_count();
+    if (arguments->jobs <= most)
+        return;
+    fprintf(stderr, "wavesmith: --jobs %" PRIu64 ": %" PRIu64 " are taken, %d for each core\n",
+            arguments->jobs, most, A_CORE);
+    arguments->jobs = most;
+}
+
 enum ws_status ws_arguments_parse(struct ws_arguments *arguments, const struct ws_command *command,
                                   int argc, char **argv, struct ws_error *error)
 {
@@ -212,6 +226,7 @@ enum ws_status ws_arguments_parse(struct ws_arguments *arguments, const struct w
     if (command->operand && !arguments->operand && !arguments->help)
         return ws_fail(error, WS_ERROR_ARGUMENT, "`wavesmith %s` needs a %s", command->name,
                        command->operand);
+    limit_jobs(arguments);
     return WS_OK;
 }
 

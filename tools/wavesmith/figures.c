@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gen/words.h"
 #include "ir/target.h"
 
 bool ws_head_dims_parse(struct ws_head_dims *dims, const char *text, char separator)
@@ -63,6 +64,7 @@ enum ws_status ws_figures_read(struct ws_figures *figures, const void *image,
         .dims = dims.qk > 0 ? dims : dims_of_symbol(kernel->name),
         .waves_per_simd = waves_per_simd(kernel, object->arch),
     };
+    ws_printable(figures->name, sizeof figures->name, kernel->name);
     return ws_isa_read(&figures->isa, image, object, kernel, error);
 }
 
@@ -154,7 +156,7 @@ json_t *ws_figures_json(const struct ws_figures *figures)
         json_array_append_new(loops, loop_json(figures, &isa->loops[i]));
     return json_pack(
         "{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:I, s:i, s:i, s:o, s:o, s:o}",
-        "symbol", kernel->name, "arch", figures->arch, "vgpr", (int)kernel->vgpr_count, "agpr",
+        "symbol", figures->name, "arch", figures->arch, "vgpr", (int)kernel->vgpr_count, "agpr",
         (int)kernel->agpr_count, "sgpr", (int)kernel->sgpr_count, "vgpr_spills",
         (int)kernel->vgpr_spills, "sgpr_spills", (int)kernel->sgpr_spills, "scratch_bytes",
         (int)kernel->scratch_bytes, "lds_bytes", (int)kernel->lds_bytes, "waves_per_simd",
@@ -210,7 +212,7 @@ void ws_figures_print(const struct ws_figures *figures)
     char waves[16] = "unknown";
     if (figures->waves_per_simd > 0)
         snprintf(waves, sizeof waves, "%d", figures->waves_per_simd);
-    printf("%s\n", kernel->name);
+    printf("%s\n", figures->name);
     printf("  %s: VGPRs %u, SGPRs %u, spills %u + %u, scratch %u bytes, LDS %u bytes, waves a SIMD "
            "%s\n",
            figures->arch, kernel->vgpr_count, kernel->sgpr_count, kernel->vgpr_spills,

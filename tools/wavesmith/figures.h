@@ -17,6 +17,7 @@ bool ws_head_dims_parse(struct ws_head_dims *dims, const char *text, char separa
 
 struct ws_figures {
     const struct ws_object_kernel *kernel;
+    char name[4 * sizeof((struct ws_object_kernel){0}.name) + 5]; /* the kernel's, printable */
     const char *arch;
     struct ws_head_dims dims;
     struct ws_isa isa;

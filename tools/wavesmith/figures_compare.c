@@ -93,7 +93,7 @@ void ws_figures_compare(const struct ws_figures *a, const struct ws_figures *b)
     struct rows right = {.count = 0};
     add_kernel(&left, a);
     add_kernel(&right, b);
-    printf("A  %s  %s\nB  %s  %s\n\n", a->arch, a->kernel->name, b->arch, b->kernel->name);
+    printf("A  %s  %s\nB  %s  %s\n\n", a->arch, a->name, b->arch, b->name);
     printf("%-32s  %10s  %10s  change\n", "", "A", "B");
     for (int i = 0; i < left.count; ++i) {
         double x = left.row[i].value;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gen/setting.h"
 #include "gen/wavesmith.h"
 #include "tools/wavesmith/command.h"
 #include "tools/wavesmith/figures.h"
@@ -56,15 +57,25 @@ static bool is_code_object(const char *path)
     return is_elf(path) || (dot && (strcmp(dot, ".hsaco") == 0 || strcmp(dot, ".co") == 0));
 }
 
+/* Kernels of others have larger head dims than ours; none has one that is no multiple of 8. */
+static enum ws_status parse_head_dims(struct ws_head_dims *dims, const char *text,
+                                      struct ws_error *error)
+{
+    if (ws_head_dims_parse(dims, text, ',') && dims->qk >= WS_HEAD_DIM_MIN &&
+        dims->v >= WS_HEAD_DIM_MIN && (dims->qk | dims->v) % WS_HEAD_DIM_STEP == 0)
+        return WS_OK;
+    return ws_fail(error, WS_ERROR_ARGUMENT,
+                   "--head-dim is D or D,DV, multiples of %d from %d to 1024, not '%s'",
+                   WS_HEAD_DIM_STEP, WS_HEAD_DIM_MIN, text);
+}
+
 static enum ws_status open_file(struct subject *subject, const struct ws_arguments *arguments,
                                 struct ws_error *error)
 {
     enum ws_status status =
         ws_read_file(arguments->operand, &subject->image, &subject->size, error);
-    if (status == WS_OK && arguments->head_dim &&
-        !ws_head_dims_parse(&subject->dims, arguments->head_dim, ','))
-        status = ws_fail(error, WS_ERROR_ARGUMENT,
-                         "--head-dim is D or D,DV from 1 to 1024, not '%s'", arguments->head_dim);
+    if (status == WS_OK && arguments->head_dim)
+        status = parse_head_dims(&subject->dims, arguments->head_dim, error);
     if (status == WS_OK)
         status = read_object(subject, arguments->arch, error);
     if (status == WS_ERROR_OBJECT && error)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gen/setting.h"
+
 static const char *const tensor_names[WS_TENSOR_COUNT] = {"q", "k", "v", "bias", "o", "lse"};
 static const char *const axis_names[WS_AXIS_COUNT] = {"batch", "head", "token"};
 static const char *const layout_names[] = {"bshd", "bhsd"};
@@ -22,8 +24,8 @@ static const struct size_row {
     {"Hk", offsetof(struct ws_sizes, heads_k), 1, INT32_MAX, 1},
     {"Sq", offsetof(struct ws_sizes, seqlen_q), 0, INT32_MAX, 100},
     {"Sk", offsetof(struct ws_sizes, seqlen_k), 0, INT32_MAX, 133},
-    {"D", offsetof(struct ws_sizes, head_dim_qk), 1, 1024, -1},
-    {"Dv", offsetof(struct ws_sizes, head_dim_v), 1, 1024, -1},
+    {"D", offsetof(struct ws_sizes, head_dim_qk), WS_HEAD_DIM_MIN, WS_HEAD_DIM_MAX, -1},
+    {"Dv", offsetof(struct ws_sizes, head_dim_v), WS_HEAD_DIM_MIN, WS_HEAD_DIM_MAX, -1},
 };
 enum { SIZE_COUNT = sizeof size_rows / sizeof size_rows[0] };
 
@@ -43,13 +45,15 @@ static enum ws_status parse_size(struct ws_sizes *sizes, const char *item, size_
         int64_t *field = size_field(sizes, row);
         if (*field >= 0)
             return ws_fail(error, WS_ERROR_ARGUMENT, "--shape gives %s twice", row->name);
+        int64_t step = row->name[0] == 'D' ? WS_HEAD_DIM_STEP : 1;
         char *end = NULL;
         *field = strtoll(item + name + 1, &end, 10);
         if (end != item + length || end == item + name + 1 || *field < row->min ||
-            *field > row->max)
+            *field > row->max || *field % step != 0)
             return ws_fail(error, WS_ERROR_ARGUMENT,
-                           "--shape: '%.*s' should be a whole number from %" PRId64 " to %" PRId64,
-                           (int)length, item, row->min, row->max);
+                           "--shape: '%.*s' should be a %s from %" PRId64 " to %" PRId64,
+                           (int)length, item, step > 1 ? "multiple of 8" : "whole number", row->min,
+                           row->max);
         return WS_OK;
     }
     return ws_fail(error, WS_ERROR_ARGUMENT,
@@ -240,7 +244,6 @@ static int find_name(const char *const *names, int count, const char *text, size
     return -1;
 }
 
-/* "q:batch" up to the end or '='; *rest gets what follows. */
 /* A stride as --stride and --far name it: "q:batch", and what follows. */
 struct axis {
     enum ws_tensor_id tensor;
@@ -283,8 +286,67 @@ enum ws_status ws_problem_set_stride(struct ws_problem *problem, const char *tex
     return WS_OK;
 }
 
+/* What sets the extent of an axis, as --shape or another option names it. */
+static const char *name_of_extent(const struct ws_problem *problem, const struct axis *axis)
+{
+    bool of_keys = axis->tensor == WS_K || axis->tensor == WS_V;
+    if (axis->axis == WS_BATCH)
+        return "B";
+    if (axis->axis == WS_HEAD)
+        return of_keys ? "Hk" : "Hq";
+    if (problem->varlen && axis->tensor != WS_BIAS)
+        return of_keys ? "the sum of --lengths-k" : "the sum of --lengths-q";
+    return of_keys ? "Sk" : "Sq";
+}
+
+/* The stride with which the last of so many indices is far. */
+static int64_t far_stride(const struct ws_problem *problem, const struct axis *axis, int64_t extent)
+{
+    int64_t least = ((INT64_C(1) << 32) + 4096) / (extent - 1) + 1;
+    return round_up(least, stride_step(problem, axis->tensor));
+}
+
+/* Whether a tile of so many tokens stays within 2^32 bytes at the stride of that extent. */
+static bool tile_fits(const struct ws_problem *problem, const struct axis *axis, int64_t extent,
+                      int64_t tokens)
+{
+    int64_t steps = (tokens < extent ? tokens : extent) - 1;
+    int64_t bytes = ws_tensor_element_bytes(axis->tensor);
+    int64_t row = bytes * ws_tensor_row_length(problem, axis->tensor);
+    return axis->axis != WS_TOKEN || steps < 1 ||
+           far_stride(problem, axis, extent) * bytes <= (INT64_C(0xFFFFFFFF) - row) / steps;
+}
+
+static enum ws_status check_far(const struct ws_problem *problem, const struct axis *axis,
+                                const char *text, int64_t tokens, struct ws_error *error)
+{
+    int64_t extent = ws_tensor_extent(problem, axis->tensor, axis->axis);
+    int64_t least = 2;
+    if (axis->tensor == WS_BIAS && !problem->bias)
+        return ws_fail(error, WS_ERROR_ARGUMENT, "--far %s: feature bias is off; --set bias=true",
+                       text);
+    if (problem->varlen && axis->axis == WS_BATCH && axis->tensor != WS_BIAS)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "--far %s: packed sequences have no batch stride; take %s:head or %s:token",
+                       text, ws_tensor_name(axis->tensor), ws_tensor_name(axis->tensor));
+    if (axis->axis == WS_TOKEN && axis->tensor == WS_V && problem->v_layout == WS_V_TRANSPOSED)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "--far %s: all head dims of a transposed V are in one tile, which may span "
+                       "less than 2^32 bytes; take v:head or v:batch",
+                       text);
+    while (!tile_fits(problem, axis, least, tokens))
+        ++least;
+    if (extent >= least)
+        return WS_OK;
+    return ws_fail(error, WS_ERROR_ARGUMENT,
+                   "--far %s: %s is %" PRId64 ", too short for an offset to be far%s; %" PRId64
+                   " or more would do",
+                   text, name_of_extent(problem, axis), extent,
+                   extent < 2 ? "" : " while one tile spans less than 2^32 bytes", least);
+}
+
 enum ws_status ws_problem_set_far(struct ws_problem *problem, const char *text,
-                                  struct ws_error *error)
+                                  const struct ws_tile *tile, struct ws_error *error)
 {
     struct axis axis;
     enum ws_status status = parse_axis(&axis, text, error);
@@ -292,15 +354,12 @@ enum ws_status ws_problem_set_far(struct ws_problem *problem, const char *text,
         return status;
     if (*axis.rest != '\0')
         return ws_fail(error, WS_ERROR_ARGUMENT, "--far %s: a tensor and an axis are enough", text);
-    int64_t extent = ws_tensor_extent(problem, axis.tensor, axis.axis);
-    if (extent < 2)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "--far %s: with %" PRId64 " along that axis no offset can be far; give 2 "
-                       "or more in --shape",
-                       text, extent);
-    int64_t least = ((INT64_C(1) << 32) + 4096) / (extent - 1) + 1;
-    problem->stride[axis.tensor][axis.axis] = round_up(least, stride_step(problem, axis.tensor));
-    return WS_OK;
+    bool of_keys = axis.tensor == WS_K || axis.tensor == WS_V;
+    status = check_far(problem, &axis, text, of_keys ? tile->keys : tile->queries, error);
+    if (status == WS_OK)
+        problem->stride[axis.tensor][axis.axis] =
+            far_stride(problem, &axis, ws_tensor_extent(problem, axis.tensor, axis.axis));
+    return status;
 }
 
 /* Lengths around tile edges are likelier than others, and short ones than long ones. */

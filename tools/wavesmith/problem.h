@@ -61,11 +61,16 @@ enum ws_status ws_problem_check_sizes(const struct ws_problem *problem, struct w
 /* Lays every tensor out packed in problem->layout. */
 void ws_problem_pack(struct ws_problem *problem);
 
-/* "q:batch=123" sets a stride, "q:batch" (of --far) one that reaches beyond 2^32 elements. */
+/* "q:batch=123" sets a stride, "q:batch" (of --far) one that reaches beyond 2^32 elements. The
+ * tokens of one tile, of Q and of K (0: one), may span less than 2^32 bytes; where they would not,
+ * and where the axis is too short, the error names the size that would do. */
+struct ws_tile {
+    int64_t queries, keys;
+};
 enum ws_status ws_problem_set_stride(struct ws_problem *problem, const char *text,
                                      struct ws_error *error);
 enum ws_status ws_problem_set_far(struct ws_problem *problem, const char *text,
-                                  struct ws_error *error);
+                                  const struct ws_tile *tile, struct ws_error *error);
 
 /* Draws sizes, layout and strides; head dims, dtype, mask and alignment stay. Sizes lie around what
  * 16-key tiles make special, 0 included; padding, broadcasts and grouped heads occur. */

@@ -36,8 +36,7 @@ void ws_report_as_json(void)
 
 static json_t *text_json(const char *text)
 {
-    json_t *string = text[0] ? json_string(text) : json_null();
-    return string ? string : json_string("(no UTF-8)");
+    return text[0] ? json_string(text) : json_null();
 }
 
 static json_t *position_json(int position)
@@ -53,8 +52,13 @@ static void print_error(const struct ws_error *error)
                             "column", position_json(error->column)));
 }
 
-int ws_report_error(const struct ws_error *error)
+int ws_report_error(const struct ws_error *raw)
 {
+    struct ws_error printable = *raw;
+    const struct ws_error *error = &printable;
+    /* Names out of files, and the user's own words. */
+    ws_printable(printable.file, sizeof printable.file, raw->file);
+    ws_printable(printable.message, sizeof printable.message, raw->message);
     if (as_json)
         print_error(error);
     if (error->line > 0)

@@ -104,9 +104,11 @@ static void print_result(const struct ws_result *result)
     printf("; %.2f s\n", trial->seconds);
     if (result->status == WS_RESULT_PASS)
         return;
-    printf("      %s\n", result->reason);
-    if (trial->findings)
-        fputs(trial->findings, stdout);
+    if (trial->findings) /* the reason is the first of them */
+        printf("      %s inputs, findings of the emulator:\n%s",
+               ws_input_kind_name(trial->findings_of), trial->findings);
+    else
+        printf("      %s\n", result->reason);
     printf("      again: %s\n", result->reproduce);
 }
 

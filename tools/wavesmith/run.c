@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gen/words.h"
 #include "ir/target.h"
 #include "tools/wavesmith/device.h"
 #include "tools/wavesmith/output.h"
@@ -282,11 +283,13 @@ static enum ws_status open_device(struct run *run, struct ws_error *error)
                                              .seed = arguments->seed};
         run->device.emulator.configure(&config);
     }
-    if (status == WS_OK)
-        status = ws_module_load(&run->module, run->device.device, run->file, run->file_size, error);
-    if (status == WS_OK)
-        status = ws_module_kernel(&run->kernel, run->module, run->info->name, NULL, error);
-    return status;
+    if (status != WS_OK)
+        return status;
+    struct ws_error detail;
+    status = ws_module_load(&run->module, run->device.device, run->file, run->file_size, &detail);
+    if (status != WS_OK)
+        return ws_fail_at(error, status, arguments->operand, 0, 0, "%s", detail.message);
+    return ws_module_kernel(&run->kernel, run->module, run->info->name, NULL, error);
 }
 
 /* Allocates and fills the buffers, and packs the argument block by the notes' offsets. */
@@ -347,8 +350,10 @@ static void print_summary(const struct run *run)
 {
     const uint32_t *grid = run->launch.grid;
     const uint32_t *block = run->launch.block;
-    printf("%s: %u x %u x %u workgroups of %u x %u x %u on %s", run->info->name, grid[0], grid[1],
-           grid[2], block[0], block[1], block[2], ws_device_arch(run->device.device));
+    char name[4 * sizeof run->info->name + 5];
+    ws_printable(name, sizeof name, run->info->name);
+    printf("%s: %u x %u x %u workgroups of %u x %u x %u on %s", name, grid[0], grid[1], grid[2],
+           block[0], block[1], block[2], ws_device_arch(run->device.device));
     if (run->device.is_emulator) {
         struct ws_emu_report report = {0};
         run->device.emulator.last_report(&report);

@@ -149,37 +149,43 @@ static void print_number(FILE *stream, const struct table_column *column, const 
 }
 
 /* "combo#3 v_mode=rows @ d64_b4h8s512". */
-static void title_of(const json_t *result, char title[256])
+struct title {
+    const char *name, *separator, *shape;
+    int width;
+};
+
+static struct title title_of(const json_t *result)
 {
     const char *shape = string_of(result, "shape");
-    snprintf(title, 256, "%s%s%s", string_of(result, "name"), shape[0] ? " @ " : "", shape);
+    struct title title = {string_of(result, "name"), shape[0] ? " @ " : "", shape, 0};
+    title.width = (int)(strlen(title.name) + strlen(title.separator) + strlen(shape));
+    return title;
 }
 
 static int title_width(const json_t *results)
 {
-    size_t widest = 5;
+    int widest = (int)strlen("point");
     size_t index;
     const json_t *result;
     json_array_foreach((json_t *)results, index, result)
     {
-        char title[256];
-        title_of(result, title);
-        widest = strlen(title) > widest ? strlen(title) : widest;
+        int title = title_of(result).width;
+        widest = title > widest ? title : widest;
     }
-    return (int)widest;
+    return widest;
 }
 
 static void print_row(FILE *stream, const json_t *result, int width, const struct reasons *reasons)
 {
-    char title[256];
     const char *status = string_of(result, "status");
-    title_of(result, title);
+    struct title title = title_of(result);
+    fprintf(stream, "%s  %s%s%s%*s", status, title.name, title.separator, title.shape,
+            width - title.width, "");
     if (strcmp(status, "skip") == 0) {
         size_t number = reason_number(reasons, string_of(result, "reason"));
-        fprintf(stream, "skip  %-*s  reason %zu\n", width, title, number);
+        fprintf(stream, "  reason %zu\n", number);
         return;
     }
-    fprintf(stream, "%s  %-*s", status, width, title);
     for (int i = 0; i < TABLE_COLUMNS; ++i)
         print_number(stream, &table_columns[i], look_up(result, table_columns[i].path));
     fputc('\n', stream);

@@ -70,6 +70,9 @@ static enum ws_status set_value(const struct table *table, struct ws_sweep_shape
                                 const char *text, struct ws_error *error)
 {
     if (column == COLUMN_NAME) {
+        if (strlen(text) >= sizeof shape->name)
+            return ws_fail(error, WS_ERROR_CONFIG, "%s:%d: the name '%s' has more than %zu bytes",
+                           table->path, table->line, text, sizeof shape->name - 1);
         snprintf(shape->name, sizeof shape->name, "%s", text);
         return WS_OK;
     }

@@ -173,7 +173,7 @@ static enum ws_status upload(struct bench *bench, enum ws_input_kind kind, struc
     return status;
 }
 
-static void collect_findings(struct bench *bench)
+static void collect_findings(struct bench *bench, enum ws_input_kind kind)
 {
     const struct ws_emulator *emulator = &bench->loaded->device->emulator;
     char *text = NULL;
@@ -186,6 +186,7 @@ static void collect_findings(struct bench *bench)
     fclose(stream);
     free(bench->trial->findings);
     bench->trial->findings = text;
+    bench->trial->findings_of = kind;
 }
 
 /* Launches and waits. What the kernel did wrong goes to *broken, with the status still WS_OK. */
@@ -241,7 +242,7 @@ static void configure_emulator(const struct bench *bench)
     emulator->select_workgroups(bench->sample.ids, all ? 0 : bench->sample.count);
 }
 
-static void count_emulation(struct bench *bench)
+static void count_emulation(struct bench *bench, enum ws_input_kind kind)
 {
     struct ws_emu_report report = {0};
     struct ws_trial *trial = bench->trial;
@@ -253,7 +254,7 @@ static void count_emulation(struct bench *bench)
     for (size_t i = 0; i < bench->sample.count; ++i)
         trial->score_tiles += (uint64_t)ws_visible_tiles(bench->problem, &bench->rows[i]);
     if (bench->loaded->device->emulator.finding_count() > 0)
-        collect_findings(bench);
+        collect_findings(bench, kind);
 }
 
 static double larger(double a, double b)
@@ -294,7 +295,7 @@ static enum ws_status run_kind(struct bench *bench, enum ws_input_kind kind, str
     if (status == WS_OK)
         status = launch(bench, &broken, error);
     if (status == WS_OK && emulated)
-        count_emulation(bench);
+        count_emulation(bench, kind);
     if (status == WS_OK && broken.code != WS_OK) {
         snprintf(verdict.reason, sizeof verdict.reason, "%.255s",
                  trial->findings ? trial->findings : broken.message);

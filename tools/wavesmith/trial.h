@@ -36,6 +36,7 @@ void ws_trial_unload(struct ws_loaded *loaded);
 struct ws_trial {
     struct ws_verdict verdict;
     char *findings; /* the emulator's, a line each; NULL for none; freed by ws_trial_free */
+    enum ws_input_kind findings_of; /* the run that they are of */
     uint64_t wave_instructions;
     uint64_t score_tiles; /* that a kernel cannot avoid */
     uint64_t workgroups_checked, workgroups_total;

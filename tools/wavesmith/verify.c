@@ -203,14 +203,17 @@ static void skip_point(struct verification *v, size_t index)
 }
 
 /* --stride and --far, in the order of the command line's lists. */
-static enum ws_status set_strides(struct ws_problem *problem, const struct ws_arguments *arguments,
-                                  struct ws_error *error)
+static enum ws_status set_strides(struct ws_problem *problem, const struct ws_spec *spec,
+                                  const struct ws_arguments *arguments, struct ws_error *error)
 {
     enum ws_status status = WS_OK;
+    enum { ATOM = 16 };
+    const struct ws_tile tile = {ATOM * spec->lever[WS_LEVER_bm_tiles],
+                                 spec->lever[WS_LEVER_block_n]};
     for (size_t i = 0; i < arguments->stride.count && status == WS_OK; ++i)
         status = ws_problem_set_stride(problem, arguments->stride.items[i], error);
     for (size_t i = 0; i < arguments->far.count && status == WS_OK; ++i)
-        status = ws_problem_set_far(problem, arguments->far.items[i], error);
+        status = ws_problem_set_far(problem, arguments->far.items[i], &tile, error);
     return status;
 }
 
@@ -265,7 +268,7 @@ static enum ws_status check_shape(struct verification *v, size_t index, struct w
         status = ws_problem_check_sizes(&problem, error);
     if (status == WS_OK) {
         ws_problem_pack(&problem); /* lengths change it */
-        status = set_strides(&problem, v->arguments, error);
+        status = set_strides(&problem, spec, v->arguments, error);
     }
     return status == WS_OK ? check_problem(v, index, spec, &problem, error) : status;
 }

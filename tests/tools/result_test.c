@@ -1,0 +1,64 @@
+/* How results are printed. */
+#include <unistd.h>
+
+#include "tests/tools/support.h"
+#include "tools/wavesmith/result.h"
+
+/* What ws_results_add prints of a result. */
+static void print(const struct ws_result *result, char *text, size_t size)
+{
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    int out = dup(STDOUT_FILENO);
+    struct ws_results results;
+    fflush(stdout);
+    dup2(fileno(file), STDOUT_FILENO);
+    ws_results_begin(&results, false);
+    ws_results_add(&results, result);
+    fflush(stdout);
+    dup2(out, STDOUT_FILENO);
+    close(out);
+    rewind(file);
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
+}
+
+static int count(const char *text, const char *word)
+{
+    int found = 0;
+    for (const char *at = text; (at = strstr(at, word)) != NULL; ++at)
+        ++found;
+    return found;
+}
+
+static void each_finding_once(void **state)
+{
+    (void)state;
+    char findings[] = "poison: kernel k, lane 3\nrace: kernel k, lane 4\n";
+    char text[4096];
+    struct ws_spec spec;
+    struct ws_problem problem = {.score_scale = 1};
+    struct ws_trial trial = {.findings = findings};
+    struct ws_result result = {.status = WS_RESULT_FAIL,
+                               .reason = "normal inputs: poison: kernel k, lane 3",
+                               .name = "point",
+                               .spec = &spec,
+                               .problem = &problem,
+                               .device = "emu",
+                               .reproduce = "again",
+                               .trial = &trial};
+    ws_spec_init(&spec, WS_KERNEL_FMHA_FWD);
+    print(&result, text, sizeof text);
+    assert_int_equal(count(text, "lane 3"), 1);
+    assert_int_equal(count(text, "lane 4"), 1);
+    assert_int_equal(count(text, "inputs"), 1);
+    trial.findings = NULL;
+    print(&result, text, sizeof text);
+    assert_int_equal(count(text, "lane 3"), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_finding_once)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
