@@ -1,12 +1,13 @@
 #include <string.h>
 
 #include "gen/kernel.h"
+#include "gen/words.h"
 #include "ir/builder.h"
 #include "ir/clock.h"
 #include "runtime/abi/object.h"
 
 /* What the compiler wrote down about the kernel, against what a launch will count on. */
-static enum ws_status check_notes(const struct ws_compiled *compiled, struct ws_error *error)
+static enum ws_status check_notes(struct ws_compiled *compiled, struct ws_error *error)
 {
     struct ws_object object = {0};
     enum ws_status status =
@@ -19,6 +20,10 @@ static enum ws_status check_notes(const struct ws_compiled *compiled, struct ws_
                          compiled->shape.symbol);
     else
         status = ws_arg_table_check(compiled->shape.args, kernel, error);
+    if (kernel) {
+        compiled->vgpr_spills = kernel->vgpr_spills;
+        compiled->sgpr_spills = kernel->sgpr_spills;
+    }
     ws_object_free(&object);
     return status;
 }
@@ -89,6 +94,34 @@ enum ws_status ws_compile(const struct ws_spec *spec, const struct ws_codegen_op
                           struct ws_compiled *compiled, struct ws_error *error)
 {
     return ws_compile_mutant(spec, WS_MUTANT_NONE, options, compiled, error);
+}
+
+bool ws_spills_too_many(const struct ws_compiled *compiled, int max_spills,
+                        char text[WS_SPILLS_TEXT_SIZE])
+{
+    const unsigned vgprs = compiled->vgpr_spills, sgprs = compiled->sgpr_spills;
+    text[0] = '\0';
+    if (vgprs + sgprs <= (unsigned)max_spills)
+        return false;
+    ws_append(text, WS_SPILLS_TEXT_SIZE, "spills");
+    if (vgprs)
+        ws_append(text, WS_SPILLS_TEXT_SIZE, " %u VGPRs", vgprs);
+    if (sgprs)
+        ws_append(text, WS_SPILLS_TEXT_SIZE, "%s %u SGPRs", vgprs ? " and" : "", sgprs);
+    ws_append(text, WS_SPILLS_TEXT_SIZE, "; max_spills is %d", max_spills);
+    return true;
+}
+
+enum ws_status ws_spills_check(const struct ws_compiled *compiled, int max_spills,
+                               struct ws_error *error)
+{
+    char text[WS_SPILLS_TEXT_SIZE];
+    if (!ws_spills_too_many(compiled, max_spills, text))
+        return WS_OK;
+    return ws_fail(error, WS_ERROR_COMPILE,
+                   "%s: a smaller bm_tiles, block_n or waves_per_eu, or q_mode: lds, spills less, "
+                   "and max_spills: N in the config, or --max-spills N, allows it",
+                   text);
 }
 
 void ws_compiled_free(struct ws_compiled *compiled)

@@ -53,52 +53,6 @@ static enum ws_status read_overrides(const struct ws_assignment **list, struct w
     return WS_OK;
 }
 
-static bool is_open(const struct ws_config_point *point)
-{
-    return point->spec.head_dim_qk == 0 || point->spec.head_dim_v == 0;
-}
-
-/* The alternative to keep, of those from `first` on. */
-static size_t pick_alternative(struct ws_config *config, size_t first)
-{
-    char why[WS_ERROR_MESSAGE_SIZE] = "";
-    for (size_t i = first; i < config->count; i++) {
-        struct ws_config_point *point = &config->points[i];
-        if (point->choice != config->points[first].choice)
-            continue;
-        if (point->reason[0] == '\0') {
-            memcpy(point->why, why, sizeof why);
-            return i;
-        }
-        ws_append(why, sizeof why, "%s%s: %s", why[0] == '\0' ? "" : "; ", point->name,
-                  point->reason);
-    }
-    return first;
-}
-
-void ws_config_pick(struct ws_config *config)
-{
-    const size_t dropped = SIZE_MAX;
-    struct ws_config_point *points = config->points;
-    size_t kept = 0;
-    for (size_t i = 0; i < config->count; i++) {
-        const size_t choice = points[i].choice;
-        if (choice == dropped)
-            continue;
-        size_t picked = i;
-        if (choice > 0 && !is_open(&points[i])) {
-            picked = pick_alternative(config, i);
-            for (size_t j = i + 1; j < config->count; j++)
-                points[j].choice = points[j].choice == choice ? dropped : points[j].choice;
-            points[picked].choice = 0;
-            points[picked].is_picked = true;
-        }
-        points[kept++] = points[picked];
-        points[picked].choice = picked > i ? dropped : points[picked].choice;
-    }
-    config->count = kept;
-}
-
 /* Names become "file" or, among several points, "file#3 v_mode=rows". */
 static enum ws_status name_points(struct ws_config *config, const char *path,
                                   struct ws_error *error)
@@ -108,6 +62,7 @@ static enum ws_status name_points(struct ws_config *config, const char *path,
     const char *dot = strrchr(stem, '.');
     int length = dot == NULL || dot == stem ? (int)strlen(stem) : (int)(dot - stem);
     for (size_t i = 0; i < config->count; i++) {
+        config->points[i].number = i + 1;
         const char *swept = config->points[i].name;
         size_t size = (size_t)length + strlen(swept) + sizeof "#18446744073709551615";
         char *name = ws_arena_alloc(&config->text->arena, size);
@@ -140,11 +95,7 @@ static enum ws_status read_config(struct ws_config *config, const char *path, co
     config->shape_count = block->shape_count;
     config->max_spills = block->max_spills;
     status = ws_block_expand(config, arena, block, override_list, error);
-    if (status == WS_OK)
-        status = name_points(config, path, error);
-    if (status == WS_OK)
-        ws_config_pick(config);
-    return status;
+    return status == WS_OK ? name_points(config, path, error) : status;
 }
 
 static enum ws_status load(struct ws_config *config, const char *path, const char *text,

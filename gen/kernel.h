@@ -30,4 +30,11 @@ enum ws_status ws_compile_mutant(const struct ws_spec *spec, enum ws_mutant muta
                                  const struct ws_codegen_options *options,
                                  struct ws_compiled *compiled, struct ws_error *error);
 
+enum { WS_SPILLS_TEXT_SIZE = 96 };
+
+/* Whether a kernel spills more registers than it may: "spills 37 VGPRs; max_spills is 0", else "".
+ */
+bool ws_spills_too_many(const struct ws_compiled *compiled, int max_spills,
+                        char text[WS_SPILLS_TEXT_SIZE]);
+
 #endif

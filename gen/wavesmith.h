@@ -43,6 +43,7 @@ struct ws_compiled {
     struct ws_kernel_shape shape;
     char spec_id[WS_ID_SIZE];
     double emit_ms;
+    unsigned vgpr_spills, sgpr_spills; /* registers that the compiler spilled */
 };
 
 /* Emits and compiles. The notes of the result are read back and its arguments are compared with the
@@ -55,6 +56,11 @@ WS_API enum ws_status ws_compile(const struct ws_spec *spec,
                                  const struct ws_codegen_options *options,
                                  struct ws_compiled *compiled, struct ws_error *error);
 WS_API void ws_compiled_free(struct ws_compiled *compiled);
+
+/* Holds a kernel against the most registers that it may spill: WS_ERROR_COMPILE, with their numbers
+ * and what would lower them. */
+WS_API enum ws_status ws_spills_check(const struct ws_compiled *compiled, int max_spills,
+                                      struct ws_error *error);
 
 /* The assembly text that the LLVM backend makes of a spec, malloc'ed. `options` and errors are as
  * in ws_compile; on failure *text is NULL. */
@@ -72,11 +78,13 @@ WS_API enum ws_status ws_fmha_fwd_grid(const struct ws_spec *spec,
                                        struct ws_error *error);
 
 /* One point of a config: a spec, and where it came from. `reason` is empty for a valid point, else
- * what ws_spec_check says of it; head dims that are still open are no reason yet. */
+ * what ws_spec_check says of it; head dims that are still open are no reason yet. A set of
+ * alternatives of which none will do becomes one invalid point. */
 struct ws_config_point {
     struct ws_spec spec;
     const char *name; /* the file's name without ".yaml"; "NAME#3 v_mode=rows" where there are more;
                          the config's own */
+    size_t number;    /* in the file: 3 */
     int line,
         column; /* of its block; of an invalid point, of the first key that the reason names */
     const char *override; /* of an invalid point: the override that the reason names, else NULL;
@@ -105,8 +113,7 @@ enum { WS_SPILLS_ANY = 1000000 }; /* the largest max_spills */
  *   a list by nature, so a list of lists sweeps it.
  * - `entries` is a union of blocks. Each inherits what stands around it; a key that it sets itself
  *   replaces the inherited one, list and all, and counts where it was set last.
- * - `pick: first` beside `entries` makes them alternatives: the first that is valid is the only one
- *   left, see ws_config_pick.
+ * - `pick: first` beside `entries` makes them alternatives, from which ws_config_pick chooses.
  * - `base` names the preset that everything in the file stands on: what the file says, anywhere,
  *   replaces what the preset says. From a preset with several points, or a list of presets, there
  *   are as many.
@@ -130,10 +137,14 @@ WS_API enum ws_status ws_config_parse(struct ws_config *config, const char *text
                                       const char *file_name, const char *const *overrides,
                                       struct ws_error *error);
 
-/* Drops all but the first valid of each set of alternatives, or all but the first one if none is.
- * Alternatives whose head dims are open stay, until the caller has set them and filled `reason`.
- * Loading a config has done it. */
-WS_API void ws_config_pick(struct ws_config *config);
+/* Keeps one of each set of alternatives, whose head dims must be known, and whose `reason` be up to
+ * date. With `options` the first that compiles with them and spills no more than config->max_spills
+ * registers; if they are NULL nothing is compiled, and it is the first that is valid, which may
+ * spill. Call it after loading a config and before using its points. WS_ERROR_ENVIRONMENT,
+ * WS_ERROR_MEMORY: those of ws_compile; what is wrong with an alternative is no error. */
+WS_API enum ws_status ws_config_pick(struct ws_config *config,
+                                     const struct ws_codegen_options *options,
+                                     struct ws_error *error);
 
 /* Fails with a point's reason as a config error: position, source line, caret; or, where it names
  * an override, as WS_ERROR_SPEC with that. WS_OK for a valid point. */

@@ -155,6 +155,8 @@ static bool try_text(const struct text *text)
             assert_in_range(config.points[i].line, 1, lines);
             ws_config_point_error(&config, i, &error);
         }
+        assert_int_equal(ws_config_pick(&config, NULL, &error), WS_OK);
+        assert_true(config.count > 0);
         ws_config_free(&config);
         return true;
     }

@@ -217,13 +217,77 @@ static void test_base(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+static const struct {
+    const char *text, *table;
+    size_t picked; /* of the point that was picked: its number */
+    const char *why, *reason;
+} picks[] = {
+    /* The first. */
+    {"version: 1\nhead_dim: 64\npick: first\n"
+     "entries: [{levers: {bm_tiles: 2}}, {levers: {bm_tiles: 1}}]\n",
+     "64 2\n", 1, "", ""},
+    /* The first that is valid, and why not the one before it. */
+    {"version: 1\nhead_dim: 64\nlevers: {num_waves: 8}\npick: first\n"
+     "entries: [{levers: {bm_tiles: 4}}, {levers: {bm_tiles: 2}}, {levers: {bm_tiles: 1}}]\n",
+     "64 2\n", 2, "good#1: " FAKE_REASON, ""},
+    /* None: one point, invalid. */
+    {"version: 1\nhead_dim: 256\npick: first\n"
+     "entries: [{levers: {bm_tiles: 2}}, {levers: {bm_tiles: 1}}]\n",
+     "256 1 !\n", 2, "", "none of 2 alternatives will do; good#1: head_dim_v 256"},
+    /* Of each head dim. */
+    {"version: 1\nhead_dim: [64, 256, 128]\npick: first\n"
+     "entries: [{levers: {bm_tiles: 2}}, {levers: {bm_tiles: 1}}]\n",
+     "64 2\n256 1 !\n128 2\n", 1, "", ""},
+    /* Beside other points. */
+    {"version: 1\nhead_dim: 64\nentries:\n- {mask: causal}\n- levers: {num_waves: 8}\n"
+     "  pick: first\n  entries: [{levers: {bm_tiles: 4}}, {levers: {bm_tiles: 2}}]\n"
+     "- {levers: {bm_tiles: 4}}\n",
+     "64 1\n64 2\n64 4\n", 3, "good#2: " FAKE_REASON, ""},
+    /* Open head dims: later. */
+    {"version: 1\npick: first\nentries: [{levers: {bm_tiles: 2}}, {levers: {bm_tiles: 1}}]\n",
+     "0 2\n0 1\n", 0, "", ""},
+};
+
+static void test_picks(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof picks / sizeof *picks; i++) {
+        struct ws_config config = parse_good(picks[i].text, NULL);
+        const struct ws_config_point *picked = NULL;
+        assert_int_equal(ws_config_pick(&config, NULL, NULL), WS_OK);
+        check_table(&config, "head_dim_qk bm_tiles", picks[i].table);
+        for (size_t p = config.count; p-- > 0;)
+            if (config.points[p].is_picked)
+                picked = &config.points[p];
+        assert_int_equal(picked == NULL ? 0 : picked->number, picks[i].picked);
+        if (picked != NULL && picks[i].reason[0] == '\0')
+            assert_string_equal(picked->why, picks[i].why);
+        if (picked != NULL)
+            assert_int_equal(strncmp(picked->reason, picks[i].reason, strlen(picks[i].reason)), 0);
+        ws_config_free(&config);
+    }
+}
+
+/* Once head dims are set. */
+static void test_late_pick(void **state)
+{
+    (void)state;
+    struct ws_config config = parse_good(picks[5].text, NULL);
+    for (size_t i = 0; i < config.count; i++)
+        config.points[i].spec.head_dim_qk = config.points[i].spec.head_dim_v = 96;
+    snprintf(config.points[0].reason, sizeof config.points[0].reason, "too large");
+    assert_int_equal(ws_config_pick(&config, NULL, NULL), WS_OK);
+    check_table(&config, "head_dim_qk bm_tiles", "96 1\n");
+    assert_string_equal(config.points[0].why, "good#1: too large");
+    ws_config_free(&config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens),
-        cmocka_unit_test(test_names_and_lines),
-        cmocka_unit_test(test_overrides),
-        cmocka_unit_test(test_base),
+        cmocka_unit_test(test_goldens),   cmocka_unit_test(test_names_and_lines),
+        cmocka_unit_test(test_overrides), cmocka_unit_test(test_base),
+        cmocka_unit_test(test_picks),     cmocka_unit_test(test_late_pick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

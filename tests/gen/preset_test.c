@@ -13,6 +13,7 @@ static void check_preset(const char *path)
         struct ws_error error = {0};
         if (ws_config_load(&config, path, overrides[i], &error) != WS_OK)
             fail_msg("%s:%d:%d: %s", error.file, error.line, error.column, error.message);
+        assert_int_equal(ws_config_pick(&config, NULL, &error), WS_OK);
         is_open = i > 0 || config.points[0].spec.head_dim_qk == 0;
         for (size_t p = 0; is_open && p < config.count; p++)
             assert_int_equal(config.points[p].choice, config.points[0].choice);

@@ -48,7 +48,7 @@ static void the_bench_has_500_kernels(void **state)
     assert_int_equal(sweep.points.config.count, 500);
     assert_true(count_large(&sweep.points.config) >= 250);
     assert_int_equal(sweep.task_count, 500);
-    assert_int_equal(sweep.max_spills, WS_SPILLS_ANY);
+    assert_int_equal(sweep.points.config.max_spills, WS_SPILLS_ANY);
     ws_sweep_free(&sweep);
     ws_arguments_free(&arguments);
 }

@@ -3,7 +3,6 @@
 
 #include "gen/wavesmith.h"
 #include "tools/wavesmith/command.h"
-#include "tools/wavesmith/figures.h"
 #include "tools/wavesmith/output.h"
 #include "tools/wavesmith/points.h"
 
@@ -27,22 +26,6 @@ static int print_result(const struct ws_compiled *compiled, const char *output, 
     return WS_EXIT_OK;
 }
 
-/* A kernel that spills more than it may is no result. */
-static enum ws_status check_spills(const struct ws_compiled *compiled, uint64_t allowed,
-                                   struct ws_error *error)
-{
-    struct ws_object object = {0};
-    const struct ws_object_kernel *kernel = NULL;
-    const struct ws_code *code = &compiled->code;
-    enum ws_status status = ws_object_read(&object, code->bytes, code->size, error);
-    if (status == WS_OK)
-        status = ws_object_choose(&object, compiled->shape.symbol, &kernel, error);
-    if (status == WS_OK)
-        status = ws_spills_check(kernel, allowed, error);
-    ws_object_free(&object);
-    return status;
-}
-
 static enum ws_status compile(const struct ws_arguments *arguments, struct ws_compiled *compiled,
                               struct ws_error *error)
 {
@@ -57,7 +40,7 @@ static enum ws_status compile(const struct ws_arguments *arguments, struct ws_co
     if (status == WS_OK)
         status = ws_compile(&point->spec, &options, compiled, error);
     if (status == WS_OK)
-        status = check_spills(compiled, ws_points_max_spills(&points, arguments), error);
+        status = ws_spills_check(compiled, points.config.max_spills, error);
     ws_points_free(&points);
     return status;
 }

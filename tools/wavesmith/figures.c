@@ -93,22 +93,6 @@ double ws_figures_score(const struct ws_figures *figures)
     return tiles > 0 ? loop->cycles / tiles : 0;
 }
 
-unsigned ws_figures_spills(const struct ws_object_kernel *kernel)
-{
-    return kernel->vgpr_spills + kernel->sgpr_spills;
-}
-
-enum ws_status ws_spills_check(const struct ws_object_kernel *kernel, uint64_t allowed,
-                               struct ws_error *error)
-{
-    if (ws_figures_spills(kernel) <= allowed)
-        return WS_OK;
-    return ws_fail(error, WS_ERROR_COMPILE,
-                   "%u vector and %u scalar registers spilled, and max_spills is %" PRIu64
-                   "; a smaller tile or fewer waves_per_eu spill less, --max-spills N allows it",
-                   kernel->vgpr_spills, kernel->sgpr_spills, allowed);
-}
-
 static json_t *counts_json(const struct ws_isa_counts *counts)
 {
     json_t *object = json_object();

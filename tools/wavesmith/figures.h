@@ -50,11 +50,4 @@ void ws_figures_print(const struct ws_figures *figures);
 /* Two kernels side by side, a line each figure, with the change from the first to the second. */
 void ws_figures_compare(const struct ws_figures *a, const struct ws_figures *b);
 
-/* Registers spilled, vector and scalar. */
-unsigned ws_figures_spills(const struct ws_object_kernel *kernel);
-
-/* Holds a kernel against the most spills allowed; WS_ERROR_COMPILE says how many there are. */
-enum ws_status ws_spills_check(const struct ws_object_kernel *kernel, uint64_t allowed,
-                               struct ws_error *error);
-
 #endif

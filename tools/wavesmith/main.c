@@ -40,7 +40,7 @@ static const struct ws_command commands[] = {
          WS_TAKES(far) | WS_TAKES(score_scale) | WS_TAKES(window) | WS_TAKES(softcap) |
          WS_TAKES(lengths_q) | WS_TAKES(lengths_k) | WS_TAKES(used_k) | WS_TAKES(sample) |
          WS_TAKES(no_strict) | WS_TAKES(device) | WS_TAKES(backend) | WS_TAKES(jobs) |
-         WS_TAKES(json),
+         WS_TAKES(max_spills) | WS_TAKES(json),
      ws_command_verify},
     {"sweep", "CONFIG", "compile every point of a config, measure and verify it",
      "Points are compiled by --jobs processes, each verified (with --verify) before it is listed, "

@@ -91,7 +91,7 @@ static enum ws_status take_head_dims(struct ws_points *points, struct ws_error *
 }
 
 /* Says what was chosen among alternatives, and why. */
-static void print_pick(const struct ws_config_point *point)
+static void print_pick(const struct ws_config_point *point, bool is_compiled)
 {
     if (!point->is_picked || point->reason[0])
         return;
@@ -105,16 +105,25 @@ static void print_pick(const struct ws_config_point *point)
         if (point->spec.lever[i] != defaults.lever[i])
             fprintf(stderr, " %s=%s", ws_lever_info((enum ws_lever)i)->name, value);
     }
-    fprintf(stderr, "%s%s\n", point->why[0] ? "; " : "; it comes first", point->why);
+    fprintf(stderr, "%s%s%s\n", point->why[0] ? "; " : "; it comes first", point->why,
+            is_compiled ? ""
+                        : "; nothing was compiled, so this went by estimated registers, and what "
+                          "compiles it may pass it over because it spills");
 }
 
 /* Picks among alternatives, now that head dims are known. */
-static void pick_points(struct ws_points *points)
+static enum ws_status pick_points(struct ws_points *points, const struct ws_arguments *arguments,
+                                  struct ws_error *error)
 {
-    ws_config_pick(&points->config);
+    struct ws_codegen_options options;
+    bool compiles = (arguments->command->takes & WS_TAKES(backend)) != 0;
+    enum ws_status status = ws_codegen_from(&options, arguments->backend, error);
+    if (status == WS_OK)
+        status = ws_config_pick(&points->config, compiles ? &options : NULL, error);
     points->end = points->config.count;
-    for (size_t i = points->first; i < points->end; ++i)
-        print_pick(&points->config.points[i]);
+    for (size_t i = points->first; i < points->end && status == WS_OK; ++i)
+        print_pick(&points->config.points[i], compiles);
+    return status;
 }
 
 /* An error if no point can be generated. */
@@ -144,6 +153,9 @@ enum ws_status ws_points_load(struct ws_points *points, const struct ws_argument
         return status;
     size_t count = points->config.count;
     points->end = count;
+    if (arguments->given[WS_OPTION_max_spills])
+        points->config.max_spills =
+            arguments->max_spills < WS_SPILLS_ANY ? (int)arguments->max_spills : WS_SPILLS_ANY;
     if (arguments->given[WS_OPTION_point]) {
         if (arguments->point < 1 || arguments->point > count)
             return ws_fail(error, WS_ERROR_ARGUMENT,
@@ -158,8 +170,8 @@ enum ws_status ws_points_load(struct ws_points *points, const struct ws_argument
     if (status != WS_OK)
         return status;
     if (!arguments->given[WS_OPTION_point])
-        pick_points(points);
-    return check_points(points, error);
+        status = pick_points(points, arguments, error);
+    return status == WS_OK ? check_points(points, error) : status;
 }
 
 void ws_points_free(struct ws_points *points)
@@ -176,12 +188,6 @@ enum ws_status ws_points_only(const struct ws_points *points, const struct ws_co
                        points->end - points->first);
     *point = &points->config.points[points->first];
     return WS_OK;
-}
-
-uint64_t ws_points_max_spills(const struct ws_points *points, const struct ws_arguments *arguments)
-{
-    return arguments->given[WS_OPTION_max_spills] ? arguments->max_spills
-                                                  : (uint64_t)points->config.max_spills;
 }
 
 enum ws_status ws_codegen_from(struct ws_codegen_options *options, const char *backend,

@@ -13,9 +13,11 @@ struct ws_points {
     bool open_dims;        /* the config leaves head dims to --shape */
 };
 
-/* Loads the config with --arch, --set, --causal, --point and the head dims of --shape. Points that
- * cannot be generated have a reason; if every point has one, that of the first is the error. Zero
- * the struct first; free it in either case. */
+/* Loads the config with --arch, --set, --causal, --max-spills, --point and the head dims of --shape.
+ * Without --point alternatives (`pick: first`) are settled, and what was chosen is said on stderr:
+ * for a command that compiles, by compiling them. Points that cannot be generated have a reason; if
+ * every point has one, that of the first is the error. Zero the struct first; free it in either
+ * case. */
 enum ws_status ws_points_load(struct ws_points *points, const struct ws_arguments *arguments,
                               struct ws_error *error);
 void ws_points_free(struct ws_points *points);
@@ -23,9 +25,6 @@ void ws_points_free(struct ws_points *points);
 /* The only point, for commands that take one. */
 enum ws_status ws_points_only(const struct ws_points *points, const struct ws_config_point **point,
                               struct ws_error *error);
-
-/* Registers that a kernel may spill: --max-spills, else what the config says. */
-uint64_t ws_points_max_spills(const struct ws_points *points, const struct ws_arguments *arguments);
 
 /* The compiler settings of --backend; NULL where it is not given. */
 enum ws_status ws_codegen_from(struct ws_codegen_options *options, const char *backend,

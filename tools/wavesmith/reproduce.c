@@ -1,5 +1,6 @@
 #include "tools/wavesmith/reproduce.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,8 +36,8 @@ void ws_reproduction(char text[WS_COMMAND_SIZE], const struct ws_arguments *argu
     ws_problem_text(problem, problem_text);
     snprintf(text, WS_COMMAND_SIZE, "wavesmith verify");
     append_word(text, arguments->operand);
-    if (points->config.count > 1)
-        ws_append(text, WS_COMMAND_SIZE, " --point %zu", point + 1);
+    if (points->config.count > 1 || points->config.points[point].is_picked)
+        ws_append(text, WS_COMMAND_SIZE, " --point %zu", points->config.points[point].number);
     append_option(text, "--arch", arguments->arch);
     for (size_t i = 0; i < arguments->set.count; ++i) {
         ws_append(text, WS_COMMAND_SIZE, " --set");
@@ -54,6 +55,8 @@ void ws_reproduction(char text[WS_COMMAND_SIZE], const struct ws_arguments *argu
     append_option(text, "--sample", arguments->sample);
     append_option(text, "--device", arguments->device);
     append_option(text, "--backend", arguments->backend);
+    if (arguments->given[WS_OPTION_max_spills])
+        ws_append(text, WS_COMMAND_SIZE, " --max-spills %" PRIu64, arguments->max_spills);
     if (arguments->no_strict)
         ws_append(text, WS_COMMAND_SIZE, " --no-strict");
     if (strlen(text) == WS_COMMAND_SIZE - 1)

@@ -76,6 +76,12 @@ json_t *ws_result_json(const struct ws_result *result)
     json_object_set_new(object, "seconds", number(trial->seconds));
     json_object_set_new(object, "digest", json_string(digest));
     json_object_set_new(object, "findings", findings_json(trial));
+    if (result->compiled) {
+        json_object_set_new(object, "vgpr_spills",
+                            json_integer((json_int_t)result->compiled->vgpr_spills));
+        json_object_set_new(object, "sgpr_spills",
+                            json_integer((json_int_t)result->compiled->sgpr_spills));
+    }
     json_t *levers = json_object();
     ws_settings_add(levers, result->spec, WS_FIELD_COUNT, WS_SETTING_COUNT);
     json_object_set_new(object, "levers", levers);
@@ -95,6 +101,10 @@ static void print_result(const struct ws_result *result)
     }
     printf("%s  %s  %s on %s  %s\n", status_names[result->status], result->name, result->spec->arch,
            result->device, text);
+    if (!trial->workgroups_total) { /* there was nothing to run */
+        printf("      %s\n      again: %s\n", result->reason, result->reproduce);
+        return;
+    }
     printf("      normalised error %.2g, rms %.2g of %.2g, lse %.2g; workgroups %" PRIu64
            " of %" PRIu64,
            verdict->max_normalised, verdict->rms, verdict->rms_limit, verdict->lse_max_abs,

@@ -17,6 +17,7 @@ struct ws_result {
     const char *device;    /* "hip", "emu" */
     const char *reproduce; /* the command line that checks the same again */
     struct ws_trial *trial;
+    const struct ws_compiled *compiled; /* NULL: nothing is said of the kernel */
 };
 
 struct ws_results {

@@ -56,7 +56,6 @@ struct ws_sweep {
     size_t task_count;
     struct ws_trial_options trial;
     uint64_t seed;
-    uint64_t max_spills;
     bool verify;
 };
 

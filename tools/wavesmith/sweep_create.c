@@ -1,5 +1,4 @@
 /* From a command line to the tasks of a sweep. */
-#include <inttypes.h>
 #include <sha2.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +48,9 @@ static void set_key(const struct ws_sweep *sweep, struct ws_sweep_task *task)
     char problem[WS_PROBLEM_TEXT_SIZE];
     ws_spec_canonical(&sweep->points.config.points[task->point].spec, text);
     ws_problem_text(&task->problem, problem);
-    ws_append(text, sizeof text, "%s\nverify %d strict %d times %d spills %" PRIu64, problem,
-              sweep->verify, sweep->trial.strict, arguments->times, sweep->max_spills);
+    ws_append(text, sizeof text, "%s\nverify %d strict %d times %d spills %d", problem,
+              sweep->verify, sweep->trial.strict, arguments->times,
+              sweep->points.config.max_spills);
     ws_append(text, sizeof text, " sample %.64s device %.64s backend %.64s",
               arguments->sample ? arguments->sample : "-",
               arguments->device ? arguments->device : "-",
@@ -108,7 +108,6 @@ enum ws_status ws_sweep_create(struct ws_sweep *sweep, const struct ws_arguments
         status = ws_points_load(&sweep->points, arguments, error);
     if (status != WS_OK)
         return status;
-    sweep->max_spills = ws_points_max_spills(&sweep->points, arguments);
     status = ws_sweep_shapes_read(&sweep->shapes, &sweep->points.config, error);
     for (size_t i = sweep->points.first; i < sweep->points.end && status == WS_OK; ++i)
         status = add_point(sweep, i, error);

@@ -45,10 +45,8 @@ static enum ws_status measure(struct worker *worker, const struct ws_spec *spec,
         status = ws_object_choose(&object, worker->compiled.shape.symbol, &kernel, error);
     if (status == WS_OK)
         status = ws_figures_read(&figures, code->bytes, &object, kernel, dims, error);
-    if (status == WS_OK) {
+    if (status == WS_OK)
         worker->figures = ws_figures_json(&figures);
-        status = ws_spills_check(kernel, worker->sweep->max_spills, error);
-    }
     ws_figures_free(&figures);
     ws_object_free(&object);
     return status;
@@ -86,6 +84,9 @@ static enum ws_status build(struct worker *worker, const struct ws_spec *spec)
         worker->status = ws_compile(spec, &options, &worker->compiled, error);
     if (worker->status == WS_OK)
         worker->status = measure(worker, spec, error);
+    if (worker->status == WS_OK)
+        worker->status =
+            ws_spills_check(&worker->compiled, worker->sweep->points.config.max_spills, error);
     if (worker->status == WS_OK && worker->sweep->verify)
         worker->status = load(worker, spec, error);
     return worker->status;

@@ -13,9 +13,22 @@
 
 /* A kernel that was compiled in this run. */
 struct built {
-    char spec_id[WS_ID_SIZE];
+    struct ws_compiled compiled;
     struct ws_loaded loaded;
 };
+
+/* Masks that random problems draw. */
+static const struct {
+    const char *mask, *align;
+} masks[] = {
+    {"mask=none", NULL},
+    {"mask=causal", "align=bottom_right"},
+    {"mask=causal", "align=top_left"},
+    {"mask=window", "align=bottom_right"},
+    {"mask=window", "align=top_left"},
+};
+
+enum { MASKS = sizeof masks / sizeof *masks };
 
 struct verification {
     const struct ws_arguments *arguments;
@@ -25,7 +38,8 @@ struct verification {
     struct ws_results results;
     enum ws_layout layout;
     uint64_t seed;
-    bool draws_mask; /* random problems vary the mask too */
+    bool draws_mask;                /* random problems vary the mask too */
+    struct ws_points masked[MASKS]; /* the points with each mask; loaded when it is drawn */
     struct built *built;
     size_t built_count;
 };
@@ -93,8 +107,10 @@ static enum ws_status prepare(struct verification *v, struct ws_error *error)
 
 static void forget_built(struct verification *v)
 {
-    for (size_t i = 0; i < v->built_count; ++i)
+    for (size_t i = 0; i < v->built_count; ++i) {
         ws_trial_unload(&v->built[i].loaded);
+        ws_compiled_free(&v->built[i].compiled);
+    }
     v->built_count = 0;
 }
 
@@ -102,20 +118,24 @@ static enum ws_status compile_and_load(struct verification *v, const struct ws_s
                                        struct built *built, struct ws_error *error)
 {
     struct ws_codegen_options options;
-    struct ws_compiled compiled = {0};
+    struct ws_compiled *compiled = &built->compiled;
+    *built = (struct built){0};
     enum ws_status status = ws_codegen_from(&options, v->arguments->backend, error);
     if (status == WS_OK)
-        status = ws_compile(spec, &options, &compiled, error);
+        status = ws_compile(spec, &options, compiled, error);
     if (status == WS_OK)
-        status = ws_trial_load(&built->loaded, &v->device, compiled.code.bytes, compiled.code.size,
-                               &compiled.shape, error);
-    ws_compiled_free(&compiled);
+        status = ws_spills_check(compiled, v->points.config.max_spills, error);
+    if (status == WS_OK)
+        status = ws_trial_load(&built->loaded, &v->device, compiled->code.bytes,
+                               compiled->code.size, &compiled->shape, error);
+    if (status != WS_OK)
+        ws_compiled_free(compiled);
     return status;
 }
 
 /* The kernel of a spec, compiled once a run. */
 static enum ws_status find_built(struct verification *v, const struct ws_spec *spec,
-                                 const struct ws_loaded **loaded, struct ws_error *error)
+                                 const struct built **found, struct ws_error *error)
 {
     char id[WS_ID_SIZE];
     ws_spec_id(spec, id);
@@ -124,8 +144,8 @@ static enum ws_status find_built(struct verification *v, const struct ws_spec *s
         forget_built(v);
     enum ws_status status = ws_tool_device_target(&v->device, spec->arch, error);
     for (size_t i = 0; i < v->built_count && status == WS_OK; ++i)
-        if (strcmp(v->built[i].spec_id, id) == 0) {
-            *loaded = &v->built[i].loaded;
+        if (strcmp(v->built[i].compiled.spec_id, id) == 0) {
+            *found = &v->built[i];
             return WS_OK;
         }
     if (status != WS_OK)
@@ -135,39 +155,39 @@ static enum ws_status find_built(struct verification *v, const struct ws_spec *s
         return ws_fail(error, WS_ERROR_MEMORY, "out of memory");
     v->built = grown;
     struct built *built = &grown[v->built_count];
-    memcpy(built->spec_id, id, sizeof id);
     status = compile_and_load(v, spec, built, error);
     if (status != WS_OK)
         return status;
     v->built_count++;
-    *loaded = &built->loaded;
+    *found = built;
     return WS_OK;
 }
 
 /* Checks one problem on one point. What the spec or the problem rules out is a skip, unless it is
  * all that was asked for. */
-static enum ws_status check_problem(struct verification *v, size_t index,
-                                    const struct ws_spec *spec, const struct ws_problem *problem,
+static enum ws_status check_problem(struct verification *v, const struct ws_points *points,
+                                    size_t index, const struct ws_problem *problem,
                                     struct ws_error *error)
 {
     char command[WS_COMMAND_SIZE];
-    const struct ws_config_point *point = &v->points.config.points[index];
-    const struct ws_loaded *loaded = NULL;
+    const struct ws_config_point *point = &points->config.points[index];
+    const struct built *built = NULL;
     struct ws_trial trial = {0};
     struct ws_error reason = {0};
-    ws_reproduction(command, v->arguments, &v->points, index, problem, v->draws_mask);
-    enum ws_status status = find_built(v, spec, &loaded, &reason);
+    ws_reproduction(command, v->arguments, points, index, problem, v->draws_mask);
+    enum ws_status status = find_built(v, &point->spec, &built, &reason);
     if (status == WS_OK)
-        status = ws_trial_run(&trial, loaded, spec, problem, &v->options, &reason);
+        status = ws_trial_run(&trial, &built->loaded, &point->spec, problem, &v->options, &reason);
     struct ws_result result = {
         .status = WS_RESULT_FAIL,
         .reason = status == WS_OK ? trial.verdict.reason : reason.message,
         .name = point->name,
-        .spec = spec,
+        .spec = &point->spec,
         .problem = problem,
         .device = v->device.is_emulator ? "emu" : "hip",
         .reproduce = command,
         .trial = &trial,
+        .compiled = built ? &built->compiled : NULL,
     };
     bool ruled_out = status == WS_ERROR_SPEC || status == WS_ERROR_ARGUMENT;
     if (status == WS_OK && trial.verdict.pass)
@@ -184,9 +204,8 @@ static enum ws_status check_problem(struct verification *v, size_t index,
     return fatal ? status : WS_OK;
 }
 
-static void skip_point(struct verification *v, size_t index)
+static void skip_point(struct verification *v, const struct ws_config_point *point)
 {
-    const struct ws_config_point *point = &v->points.config.points[index];
     struct ws_trial trial = {0};
     struct ws_problem problem = {0};
     const struct ws_result result = {
@@ -270,29 +289,47 @@ static enum ws_status check_shape(struct verification *v, size_t index, struct w
         ws_problem_pack(&problem); /* lengths change it */
         status = set_strides(&problem, spec, v->arguments, error);
     }
-    return status == WS_OK ? check_problem(v, index, spec, &problem, error) : status;
+    return status == WS_OK ? check_problem(v, &v->points, index, &problem, error) : status;
 }
 
-static void draw_mask(struct ws_spec *spec, struct ws_random *random)
+/* The points with a mask of `masks`: alternatives may be settled otherwise with it. */
+static enum ws_status load_masked(struct verification *v, int64_t mask,
+                                  const struct ws_points **points, struct ws_error *error)
 {
-    int64_t choice = ws_random_range(random, 0, 4);
-    spec->mask = choice == 0 ? WS_MASK_NONE : choice < 3 ? WS_MASK_CAUSAL : WS_MASK_WINDOW;
-    if (choice != 0)
-        spec->align = choice % 2 == 1 ? WS_ALIGN_BOTTOM_RIGHT : WS_ALIGN_TOP_LEFT;
+    struct ws_points *masked = &v->masked[mask];
+    struct ws_arguments arguments = *v->arguments;
+    struct ws_list *set = &arguments.set;
+    *points = masked;
+    if (masked->end > 0)
+        return WS_OK;
+    set->items = (const char **)calloc(set->count + 2, sizeof *set->items);
+    if (!set->items)
+        return ws_fail(error, WS_ERROR_MEMORY, "out of memory");
+    for (size_t i = 0; i < v->arguments->set.count; ++i)
+        set->items[i] = v->arguments->set.items[i];
+    set->items[set->count++] = masks[mask].mask;
+    if (masks[mask].align)
+        set->items[set->count++] = masks[mask].align;
+    enum ws_status status = ws_points_load(masked, &arguments, error);
+    free((void *)set->items);
+    /* The config itself is fine: no point takes this mask. */
+    bool none_fits = status == WS_ERROR_CONFIG || status == WS_ERROR_SPEC;
+    return none_fits && masked->end > 0 ? WS_OK : status;
 }
 
-/* A mask that the levers allow: what they refuse is drawn again, so that each random problem
- * counts. The config's own mask is the last resort. */
-static void draw_allowed_mask(struct ws_spec *spec, struct ws_random *random)
+/* The points of a random problem: those of the config, or with a mask that point `index` takes (it
+ * takes none, for one). */
+static enum ws_status draw_points(struct verification *v, struct ws_random *random, size_t index,
+                                  const struct ws_points **points, struct ws_error *error)
 {
-    const struct ws_spec given = *spec;
-    enum { DRAWS = 32 };
-    for (int i = 0; i < DRAWS; ++i) {
-        draw_mask(spec, random);
-        if (ws_spec_check(spec, NULL) == WS_OK)
-            return;
-    }
-    *spec = given;
+    enum ws_status status = WS_OK;
+    *points = &v->points;
+    if (!v->draws_mask)
+        return WS_OK;
+    do
+        status = load_masked(v, ws_random_range(random, 0, MASKS - 1), points, error);
+    while (status == WS_OK && (*points)->config.points[index].reason[0]);
+    return status;
 }
 
 static enum ws_status check_random_problem(struct verification *v, size_t index, uint64_t number,
@@ -300,15 +337,17 @@ static enum ws_status check_random_problem(struct verification *v, size_t index,
 {
     struct ws_random random;
     struct ws_problem problem;
-    struct ws_spec spec = v->points.config.points[index].spec;
+    const struct ws_points *points = NULL;
     ws_random_seed(&random, v->seed + number);
-    if (v->draws_mask)
-        draw_allowed_mask(&spec, &random);
-    enum ws_status status = ws_problem_init(&problem, &spec, &v->points.sizes, v->layout, error);
+    enum ws_status status = draw_points(v, &random, index, &points, error);
+    if (status != WS_OK)
+        return status;
+    const struct ws_spec *spec = &points->config.points[index].spec;
+    status = ws_problem_init(&problem, spec, &v->points.sizes, v->layout, error);
     if (status != WS_OK)
         return status;
     ws_problem_randomize(&problem, &random);
-    return check_problem(v, index, &spec, &problem, error);
+    return check_problem(v, points, index, &problem, error);
 }
 
 static void show_progress(uint64_t done, uint64_t total)
@@ -328,7 +367,7 @@ static enum ws_status check_all(struct verification *v, struct ws_error *error)
     for (uint64_t i = 0; i < total && status == WS_OK; ++i) {
         size_t index = v->points.first + (size_t)(i % points);
         if (v->points.config.points[index].reason[0])
-            skip_point(v, index);
+            skip_point(v, &v->points.config.points[index]);
         else if (is_random)
             status = check_random_problem(v, index, i, error);
         else
@@ -359,6 +398,8 @@ int ws_command_verify(const struct ws_arguments *arguments)
     forget_built(&v);
     free(v.built);
     ws_tool_device_close(&v.device);
+    for (int i = 0; i < MASKS; ++i)
+        ws_points_free(&v.masked[i]);
     ws_points_free(&v.points);
     return code;
 }
