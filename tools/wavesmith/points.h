@@ -13,11 +13,11 @@ struct ws_points {
     bool open_dims;        /* the config leaves head dims to --shape */
 };
 
-/* Loads the config with --arch, --set, --causal, --max-spills, --point and the head dims of --shape.
- * Without --point alternatives (`pick: first`) are settled, and what was chosen is said on stderr:
- * for a command that compiles, by compiling them. Points that cannot be generated have a reason; if
- * every point has one, that of the first is the error. Zero the struct first; free it in either
- * case. */
+/* Loads the config with --arch, --set, --causal, --max-spills, --point and the head dims of
+ * --shape. Without --point alternatives (`pick: first`) are settled, and what was chosen is said on
+ * stderr: for a command that compiles, by compiling them. Points that cannot be generated have a
+ * reason; if every point has one, that of the first is the error. Zero the struct first; free it in
+ * either case. */
 enum ws_status ws_points_load(struct ws_points *points, const struct ws_arguments *arguments,
                               struct ws_error *error);
 void ws_points_free(struct ws_points *points);
