@@ -14,7 +14,13 @@ typedef u64 pair64 __attribute__((ext_vector_type(2)));
 LOCAL static u32 slots32[ATOMIC_ITEMS] __attribute__((loader_uninitialized));
 LOCAL static u64 slots64[ATOMIC_ITEMS] __attribute__((loader_uninitialized));
 
+#ifdef __GFX12__
+#define WAIT "s_wait_loadcnt_dscnt 0x0\n\ts_wait_storecnt 0x0\n\ts_wait_kmcnt 0x0\n\t"
+#define RETURN " th:TH_ATOMIC_RETURN"
+#else
 #define WAIT "s_waitcnt vmcnt(0) lgkmcnt(0)\n\ts_waitcnt_vscnt null, 0x0\n\t"
+#define RETURN " glc"
+#endif
 
 /* One instruction an item, on its own slot. */
 #define SINGLE(kernel, bits, ...)                                                                  \
@@ -32,28 +38,29 @@ LOCAL static u64 slots64[ATOMIC_ITEMS] __attribute__((loader_uninitialized));
     u32x4 r = {(u32)(u64)memory, (u32)((u64)memory >> 32), ATOMIC_ITEMS * bits / 8, 0x31004000}
 
 #define GLOBAL_RETURNS(nm, bits, data_type, data)                                                  \
-    SINGLE(global_##nm, bits, data_type x = data; __asm__ volatile(                                \
-               "global_atomic_" #nm " %0, %1, %2, off glc\n\t" WAIT : "=v"(old) : "v"(memory + i), \
-               "v"(x) : "memory");)
+    SINGLE(global_##nm, bits, data_type x = data;                                                  \
+           __asm__ volatile("global_atomic_" #nm " %0, %1, %2, off" RETURN                         \
+                            "\n\t" WAIT : "=v"(old) : "v"(memory + i),                             \
+                            "v"(x) : "memory");)
 #define IN_MEMORY(nm, bits, data_type, data)                                                       \
     GLOBAL_RETURNS(nm, bits, data_type, data)                                                      \
     SINGLE(global_plain_##nm, bits, data_type x = data;                                            \
            __asm__ volatile("global_atomic_" #nm " %0, %1, off\n\t" WAIT ::"v"(memory + i),        \
                             "v"(x) : "memory");)                                                   \
     SINGLE(flat_##nm, bits, data_type x = data;                                                    \
-           __asm__ volatile("flat_atomic_" #nm                                                     \
-                            " %0, %1, %2 glc\n\t" WAIT : "=v"(old) : "v"((u##bits *)memory + i),   \
+           __asm__ volatile("flat_atomic_" #nm " %0, %1, %2" RETURN                                \
+                            "\n\t" WAIT : "=v"(old) : "v"((u##bits *)memory + i),                  \
                             "v"(x) : "memory");)                                                   \
     SINGLE(flat_lds_##nm, bits, data_type x = data; slots##bits[i] = memory[i];                    \
-           __asm__ volatile(WAIT "flat_atomic_" #nm " %0, %1, %2 glc\n\t" WAIT : "=v"(old) : "v"(  \
-                                (u##bits *)slots##bits + i),                                       \
+           __asm__ volatile(WAIT "flat_atomic_" #nm " %0, %1, %2" RETURN                           \
+                                 "\n\t" WAIT : "=v"(old) : "v"((u##bits *)slots##bits + i),        \
                             "v"(x) : "memory");                                                    \
            memory[i] = slots##bits[i];)
 
 #define IN_BUFFER(nm, bits, data)                                                                  \
     SINGLE(buffer_##nm, bits, u##bits x = data; BUFFER(bits);                                      \
-           __asm__ volatile("buffer_atomic_" #nm                                                   \
-                            " %0, %1, %2, 0 offen glc\n\t" WAIT : "+v"(x) : "v"(i * bits / 8),     \
+           __asm__ volatile("buffer_atomic_" #nm " %0, %1, %2, null offen" RETURN                  \
+                            "\n\t" WAIT : "+v"(x) : "v"(i * bits / 8),                             \
                             "s"(r) : "memory");                                                    \
            old = x;)
 
@@ -94,6 +101,14 @@ MEMORY_COMPARES(MEMORY_PAIR_KERNELS)
 LDS_ONLY(LDS_KERNELS)
 LDS_SWAPS(LDS_SWAP_KERNELS)
 LDS_COMPARES(LDS_PAIR_KERNELS)
+#ifdef __GFX12__
+GFX12_EVERYWHERE(MEMORY_KERNELS)
+GFX12_EVERYWHERE(LDS_KERNELS)
+GFX12_LDS(LDS_KERNELS)
+#else
+MEMORY_FLOAT_COMPARES(MEMORY_PAIR_KERNELS)
+LDS_FLOAT_COMPARES(LDS_PAIR_KERNELS)
+#endif
 
 static void wait_for_group(void)
 {
@@ -143,7 +158,7 @@ KERNEL(histogram)(GLOBAL u32 *count, const GLOBAL u32 *in, u32 flat)
 KERNEL(float_sum)(GLOBAL f32 *sum, const GLOBAL f32 *in)
 {
     f32 x = in[ITEM], old;
-    __asm__ volatile("global_atomic_add_f32 %0, %1, %2, off glc\n\t" WAIT
+    __asm__ volatile("global_atomic_add_f32 %0, %1, %2, off" RETURN "\n\t" WAIT
                      : "=v"(old)
                      : "v"(sum), "v"(x)
                      : "memory");

@@ -1,7 +1,7 @@
-/* Every atomic instruction of gfx11, for atomics.c and atomics_test.c.
+/* Every atomic instruction of gfx11 and gfx12, for atomics.c and atomics_test.c.
  *
  * X(name, type, bits, kind, result): memory m, operand s, compared value c; the result in C, of
- * unsigned integers of that many bits unless kind is FLOAT. */
+ * unsigned integers of that many bits unless kind is FLOAT; PAIR: of two floats, as an integer. */
 #ifndef WS_TESTS_EMU_ATOMICS_H
 #define WS_TESTS_EMU_ATOMICS_H
 
@@ -40,8 +40,20 @@ enum { ATOMIC_ITEMS = 64 };
 /* The data are s and then c, in one operand. */
 #define MEMORY_COMPARES(X)                                                                         \
     X(cmpswap, b32, 32, INTEGER, m == c ? s : m)                                                   \
-    X(cmpswap, f32, 32, FLOAT, m == c ? s : m)                                                     \
     X(cmpswap, b64, 64, INTEGER, m == c ? s : m)
+
+/* gfx11 only. */
+#define MEMORY_FLOAT_COMPARES(X) X(cmpswap, f32, 32, FLOAT, m == c ? s : m)
+#define LDS_FLOAT_COMPARES(X)                                                                      \
+    X(cmpstore, f32, 32, FLOAT, m == c ? s : m)                                                    \
+    X(cmpstore, f64, 64, FLOAT, m == c ? s : m)
+
+/* gfx12 only; add_f16 and add_bf16 add both halves. */
+#define GFX12_EVERYWHERE(X)                                                                        \
+    X(cond_sub, u32, 32, INTEGER, m >= s ? m - s : m)                                              \
+    X(pk_add, f16, 32, PAIR, add_f16(m, s))                                                        \
+    X(pk_add, bf16, 32, PAIR, add_bf16(m, s))
+#define GFX12_LDS(X) X(sub_clamp, u32, 32, INTEGER, m >= s ? m - s : 0)
 
 #define MEMORY_ONLY(X)                                                                             \
     X(swap, b32, 32, INTEGER, s)                                                                   \
@@ -53,8 +65,6 @@ enum { ATOMIC_ITEMS = 64 };
 #define LDS_COMPARES(X)                                                                            \
     X(cmpstore, b32, 32, INTEGER, m == c ? s : m)                                                  \
     X(cmpstore, b64, 64, INTEGER, m == c ? s : m)                                                  \
-    X(cmpstore, f32, 32, FLOAT, m == c ? s : m)                                                    \
-    X(cmpstore, f64, 64, FLOAT, m == c ? s : m)                                                    \
     X(mskor, b32, 32, INTEGER, (m & ~s) | c)                                                       \
     X(mskor, b64, 64, INTEGER, (m & ~s) | c)
 

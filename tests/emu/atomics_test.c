@@ -6,6 +6,45 @@ enum { N = ATOMIC_ITEMS, GROUPS = 40, TOTAL = 64 * GROUPS };
 
 #define TYPE_INTEGER(bits) u##bits
 #define TYPE_FLOAT(bits) f##bits
+#define TYPE_PAIR(bits) u##bits
+
+static u32 half_of(f16 x)
+{
+    u16 bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static f16 as_half(u32 x)
+{
+    const u16 bits = (u16)x;
+    f16 y;
+    memcpy(&y, &bits, sizeof y);
+    return y;
+}
+
+static u32 add_f16(u32 m, u32 s)
+{
+    return half_of(as_half(m) + as_half(s)) | half_of(as_half(m >> 16) + as_half(s >> 16)) << 16;
+}
+
+/* The sum is exact in f64; to nearest even by adding half of a unit of the last place kept. */
+static u32 add_one_bf16(u32 m, u32 s)
+{
+    const u32 wide_m = m << 16, wide_s = s << 16;
+    f32 x, y;
+    memcpy(&x, &wide_m, sizeof x);
+    memcpy(&y, &wide_s, sizeof y);
+    const f32 sum = (f32)((f64)x + (f64)y);
+    u32 bits;
+    memcpy(&bits, &sum, sizeof bits);
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+static u32 add_bf16(u32 m, u32 s)
+{
+    return add_one_bf16(m & 0xffff, s & 0xffff) | add_one_bf16(m >> 16, s >> 16) << 16;
+}
 
 /* Memory, operand and compared value of an item to memory's new value. */
 typedef void apply(void *memory, const void *operand, const void *compared);
@@ -27,8 +66,12 @@ MEMORY_COMPARES(HOST)
 LDS_ONLY(HOST)
 LDS_SWAPS(HOST)
 LDS_COMPARES(HOST)
+MEMORY_FLOAT_COMPARES(HOST)
+LDS_FLOAT_COMPARES(HOST)
+GFX12_EVERYWHERE(HOST)
+GFX12_LDS(HOST)
 
-enum kind { INTEGER, FLOAT };
+enum kind { INTEGER, FLOAT, PAIR };
 
 static const struct atomic {
     const char *form, *name;
@@ -36,9 +79,11 @@ static const struct atomic {
     size_t size;
     enum kind kind;
     bool returns;
+    const char *family; /* only there; "": everywhere */
 } atomics[] = {
+#define FAMILY ""
 #define FORM(form, name, type, bits, kind, returns)                                                \
-    {#form, #name "_" #type, name##_##type, bits / 8, kind, returns},
+    {#form, #name "_" #type, name##_##type, bits / 8, kind, returns, FAMILY},
 #define GLOBAL(name, type, bits, kind, result) FORM(global, name, type, bits, kind, true)
 #define MEMORY(name, type, bits, kind, result)                                                     \
     GLOBAL(name, type, bits, kind, result)                                                         \
@@ -51,7 +96,16 @@ static const struct atomic {
     EVERYWHERE(MEMORY) EVERYWHERE(BUFFER) EVERYWHERE(LDS_RETURN) EVERYWHERE(LDS_PLAIN)
         MEMORY_ONLY(MEMORY) MEMORY_ONLY(BUFFER) MEMORY_COMPARES(MEMORY) GLOBAL_ONLY(GLOBAL)
             GLOBAL_ONLY(BUFFER) LDS_ONLY(LDS_RETURN) LDS_ONLY(LDS_PLAIN) LDS_SWAPS(LDS_RETURN)
-                LDS_COMPARES(LDS_RETURN) LDS_COMPARES(LDS_PLAIN)};
+                LDS_COMPARES(LDS_RETURN) LDS_COMPARES(LDS_PLAIN)
+#undef FAMILY
+#define FAMILY "gfx11"
+                    MEMORY_FLOAT_COMPARES(MEMORY) LDS_FLOAT_COMPARES(LDS_RETURN)
+                        LDS_FLOAT_COMPARES(LDS_PLAIN)
+#undef FAMILY
+#define FAMILY "gfx12"
+                            GFX12_EVERYWHERE(MEMORY) GFX12_EVERYWHERE(BUFFER)
+                                GFX12_EVERYWHERE(LDS_RETURN) GFX12_EVERYWHERE(LDS_PLAIN)
+                                    GFX12_LDS(LDS_RETURN) GFX12_LDS(LDS_PLAIN)};
 
 static void *module;
 
@@ -61,7 +115,9 @@ static void random_operand(u8 *at, const struct atomic *a)
     u64 bits = random64() & 1 ? random64() : random_below(5) - 1;
     f32 x = (f32)((int)random_below(99) - 49) / 4;
     f64 y = (f64)x * 1.1;
-    if (a->kind == INTEGER)
+    if (a->kind == PAIR)
+        bits = (bits & 0x83ff83ff) | 0x3c003800; /* finite in both formats */
+    if (a->kind != FLOAT)
         memcpy(at, &bits, a->size);
     else if (a->size == sizeof x)
         memcpy(at, &x, sizeof x);
@@ -105,7 +161,8 @@ static void are_what_they_say(void **state)
     (void)state;
     configure(true, random64(), 100000);
     for (size_t k = 0; k < sizeof atomics / sizeof atomics[0]; k++)
-        run_single(&atomics[k]);
+        if (strncmp(test_target, atomics[k].family, strlen(atomics[k].family)) == 0)
+            run_single(&atomics[k]);
 }
 
 static void configure_threads(u64 seed, unsigned threads)

@@ -102,4 +102,13 @@ static inline void emu_set_scalar(struct emu_wave *w, const struct emu_op *op,
         emu_fault(w, op, "poison", -1, "EXEC is written from an undefined or unlanded value");
 }
 
+/* A float result with the output modifiers of its instruction. */
+static inline float emu_limit(const struct emu_op *op, float x)
+{
+    static const float factors[] = {1.0f, 2.0f, 4.0f, 0.5f};
+    x = op->omod ? x * factors[op->omod] : x;
+    float most = x < 1.0f ? x : 1.0f;
+    return !op->clamp ? x : x > 0.0f ? most : 0.0f; /* NaN clamps to 0 */
+}
+
 #endif

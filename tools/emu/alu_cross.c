@@ -74,23 +74,14 @@ static void store(struct emu_wave *w, const struct emu_operand *d, const uint32_
     *p = (*p & ~both) | (poison & both);
 }
 
-/* Lane i of each row of 16 reads the lane that the 4 bits i of {src2, src1} say, of its own row or,
- * for permlanex16, of the other one. op_sel is fetch-inactive and bound_ctrl: a lane whose source
- * is inactive reads it nevertheless, else 0, else is not written. */
-static void run_permlane16(struct emu_wave *w, const struct emu_op *op)
+/* Each lane reads lane index[i]. op_sel is fetch-inactive and bound_ctrl: a lane whose source is
+ * inactive reads it nevertheless, else 0, else is not written. */
+static void permute(struct emu_wave *w, const struct emu_op *op, const uint32_t *index)
 {
-    uint32_t low, high, exec = emu_exec(w), active = 0;
-    if (!selector(w, op, &op->src[1], &low) || !selector(w, op, &op->src[2], &high))
-        return;
     const uint32_t *from = w->space[EMU_VGPR] + op->src[0].at;
     uint64_t bad = w->poison[EMU_VGPR][op->src[0].reg], poison = 0;
-    uint32_t readable = op->src[0].sel ? UINT32_MAX : exec, other = op->desc->arg;
-    uint64_t select = (uint64_t)high << 32 | low;
-    uint32_t out[EMU_LANES], index[EMU_LANES];
-    EMU_EACH_LANE
-    {
-        index[i] = (uint32_t)(select >> 4 * (i & 15) & 15) | ((i & 16) ^ other);
-    }
+    uint32_t exec = emu_exec(w), active = 0, out[EMU_LANES];
+    uint32_t readable = op->src[0].sel ? UINT32_MAX : exec;
     for (unsigned i = 0; i < EMU_LANES; i++) {
         active |= (readable >> index[i] & 1) << i;
         out[i] = active >> i & 1 ? from[index[i]] : 0;
@@ -99,6 +90,39 @@ static void run_permlane16(struct emu_wave *w, const struct emu_op *op)
         for (unsigned i = 0; i < EMU_LANES; i++)
             poison |= (bad >> index[i] & UINT64_C(0x100000001)) << i;
     store(w, &op->dst[0], out, poison & emu_both(active), exec & (op->src[1].sel ? exec : active));
+}
+
+/* Lane i of each row of 16 reads the lane that the 4 bits i of {src2, src1} say, of its own row or,
+ * for permlanex16, of the other one. */
+static void run_permlane16(struct emu_wave *w, const struct emu_op *op)
+{
+    uint32_t low, high, other = op->desc->arg, index[EMU_LANES];
+    if (!selector(w, op, &op->src[1], &low) || !selector(w, op, &op->src[2], &high))
+        return;
+    uint64_t select = (uint64_t)high << 32 | low;
+    EMU_EACH_LANE
+    {
+        index[i] = (uint32_t)(select >> 4 * (i & 15) & 15) | ((i & 16) ^ other);
+    }
+    permute(w, op, index);
+}
+
+/* The same by the 4 low bits of each lane of src1. */
+static void run_permlane16_var(struct emu_wave *w, const struct emu_op *op)
+{
+    uint32_t other = op->desc->arg, index[EMU_LANES];
+    uint64_t poison;
+    const uint32_t *select = emu_source(w, op, 1, &poison);
+    uint32_t bad = emu_any(poison) & emu_exec(w);
+    if (bad) {
+        emu_fault(w, op, "poison", __builtin_ctz(bad), "the lane index is undefined or not loaded");
+        return;
+    }
+    EMU_EACH_LANE
+    {
+        index[i] = (select[i] & 15) | ((i & 16) ^ other);
+    }
+    permute(w, op, index);
 }
 
 /* Swaps the halves of a wave64; nothing in wave32. Inactive lanes are read, not written. */

@@ -353,14 +353,6 @@ static void judge(const struct emu_op *op, emu_kernel *kernel, const struct sour
     }
 }
 
-static float limit(const struct emu_op *op, float x)
-{
-    static const float factors[] = {1.0f, 2.0f, 4.0f, 0.5f};
-    x = op->omod ? x * factors[op->omod] : x;
-    float most = x < 1.0f ? x : 1.0f;
-    return !op->clamp ? x : x > 0.0f ? most : 0.0f; /* NaN clamps to 0 */
-}
-
 /* Output modifiers and flushing of a float result. */
 static void finish(const struct emu_wave *w, const struct emu_op *op, uint32_t *out)
 {
@@ -368,12 +360,12 @@ static void finish(const struct emu_wave *w, const struct emu_op *op, uint32_t *
     if (op->omod || op->clamp) {
         for (unsigned i = 0; i < EMU_LANES; i++) {
             if (type == EMU_TYPE_f32) {
-                out[i] = emu_bits(limit(op, emu_float(out[i])));
+                out[i] = emu_bits(emu_limit(op, emu_float(out[i])));
             } else if (type == EMU_TYPE_f16) {
-                out[i] = emu_to_f16(limit(op, emu_from_f16(out[i])));
+                out[i] = emu_to_f16(emu_limit(op, emu_from_f16(out[i])));
             } else if (type == EMU_TYPE_pf16) {
-                uint32_t upper = emu_to_f16(limit(op, emu_from_f16(out[i] >> 16)));
-                out[i] = emu_to_f16(limit(op, emu_from_f16(out[i]))) | upper << 16;
+                uint32_t upper = emu_to_f16(emu_limit(op, emu_from_f16(out[i] >> 16)));
+                out[i] = emu_to_f16(emu_limit(op, emu_from_f16(out[i]))) | upper << 16;
             } else if (type == EMU_TYPE_f64) {
                 static const double factors[] = {1.0, 2.0, 4.0, 0.5};
                 double x = emu_double(emu_pair(out, i)) * factors[op->omod];

@@ -48,6 +48,47 @@ static inline float emu_maxf(float a, float b)
     return emu_pick(a, b, (a > b) | ((a == b) & (emu_bits(b) >> 31)));
 }
 
+/* v_min_num and v_max_num of gfx12: minimumNumber and maximumNumber of IEEE 754-2019. Of a number
+ * and a NaN, even a signalling one, the number is the result. */
+static inline float emu_pick_num(float a, float b, bool first)
+{
+    float number = a != a ? b : b != b ? a : first ? a : b;
+    return number != number ? emu_quiet(a) : number;
+}
+
+static inline float emu_min_num(float a, float b)
+{
+    return emu_pick_num(a, b, (a < b) | ((a == b) & (emu_bits(a) >> 31)));
+}
+
+static inline float emu_max_num(float a, float b)
+{
+    return emu_pick_num(a, b, (a > b) | ((a == b) & (emu_bits(b) >> 31)));
+}
+
+static inline float emu_med3_num(float a, float b, float c)
+{
+    float least = emu_min_num(emu_min_num(a, b), c), most = emu_max_num(emu_max_num(a, b), c);
+    float y = most == a ? emu_max_num(b, c) : most == b ? emu_max_num(a, c) : emu_max_num(a, b);
+    return ((a != a) | (b != b) | (c != c)) ? least : y;
+}
+
+/* v_minimum and v_maximum of gfx12: those of IEEE 754-2019, where any NaN makes a NaN. */
+static inline float emu_pick_ieee(float a, float b, bool first)
+{
+    return a != a ? emu_quiet(a) : b != b ? emu_quiet(b) : first ? a : b;
+}
+
+static inline float emu_minimum(float a, float b)
+{
+    return emu_pick_ieee(a, b, (a < b) | ((a == b) & (emu_bits(a) >> 31)));
+}
+
+static inline float emu_maximum(float a, float b)
+{
+    return emu_pick_ieee(a, b, (a > b) | ((a == b) & (emu_bits(b) >> 31)));
+}
+
 static inline float emu_med3f(float a, float b, float c)
 {
     float least = emu_minf(emu_minf(a, b), c), most = emu_maxf(emu_maxf(a, b), c);
@@ -61,12 +102,17 @@ static inline bool emu_is_snan64(double x)
     return bits > 0x7ff0000000000000 && bits < 0x7ff8000000000000;
 }
 
+static inline double emu_quiet64(double x)
+{
+    return emu_double(emu_bits64(x) | 0x8000000000000);
+}
+
 static inline double emu_pick64(double a, double b, bool first)
 {
     if (emu_is_snan64(a))
-        return emu_double(emu_bits64(a) | 0x8000000000000);
+        return emu_quiet64(a);
     if (emu_is_snan64(b))
-        return emu_double(emu_bits64(b) | 0x8000000000000);
+        return emu_quiet64(b);
     return a != a ? b : b != b ? a : first ? a : b;
 }
 
@@ -78,6 +124,37 @@ static inline double emu_min64(double a, double b)
 static inline double emu_max64(double a, double b)
 {
     return emu_pick64(a, b, a > b || (a == b && signbit(b)));
+}
+
+static inline double emu_pick_num64(double a, double b, bool first)
+{
+    double number = a != a ? b : b != b ? a : first ? a : b;
+    return number != number ? emu_quiet64(a) : number;
+}
+
+static inline double emu_min_num64(double a, double b)
+{
+    return emu_pick_num64(a, b, a < b || (a == b && signbit(a)));
+}
+
+static inline double emu_max_num64(double a, double b)
+{
+    return emu_pick_num64(a, b, a > b || (a == b && signbit(b)));
+}
+
+static inline double emu_pick_ieee64(double a, double b, bool first)
+{
+    return a != a ? emu_quiet64(a) : b != b ? emu_quiet64(b) : first ? a : b;
+}
+
+static inline double emu_minimum64(double a, double b)
+{
+    return emu_pick_ieee64(a, b, a < b || (a == b && signbit(a)));
+}
+
+static inline double emu_maximum64(double a, double b)
+{
+    return emu_pick_ieee64(a, b, a > b || (a == b && signbit(b)));
 }
 
 /* v_*_dx9_zero_f32: zero times anything is +0. */

@@ -1,6 +1,7 @@
 /* Scalar instructions. */
 #include "tools/emu/alu.h"
 #include "tools/emu/alu_math.h"
+#include "tools/emu/alu_trans.h"
 #include "tools/emu/memory.h"
 
 /* Operand types as C types, from and to register bits; POISON is the bits an operand reads. */
@@ -124,6 +125,13 @@ static uint64_t whole_quads(uint64_t x)
     x = (x | x >> 1) & 0x5555555555555555;
     x = (x | x >> 2) & 0x1111111111111111;
     return x * 15;
+}
+
+/* A source with its sign modifiers. */
+static float signed_by(const struct emu_operand *s, float x)
+{
+    x = s->abs ? fabsf(x) : x;
+    return s->neg ? -x : x;
 }
 
 static void set_scc(struct emu_wave *w, bool value, uint64_t poison)
@@ -267,6 +275,15 @@ static void run_nothing(struct emu_wave *w, const struct emu_op *op)
         emu_set_scalar(w, op, &exec, d, pd);                                                       \
     }
 
+#define RUN_TRANS(name, t, value)                                                                  \
+    static void name##_run(struct emu_wave *w, const struct emu_op *op)                            \
+    {                                                                                              \
+        uint64_t pa = 0;                                                                           \
+        const float a = signed_by(&op->src[0], IN_##t(emu_scalar(w, &op->src[0], &pa)));           \
+        const float d = emu_limit(op, value);                                                      \
+        emu_set_scalar(w, op, &op->dst[0], OUT_##t(d), pa & POISON_##t ? UINT32_MAX : 0);          \
+    }
+
 #define S1(name, dt, at, poison, ...) RUN(name, dt, at, none, none, poison, __VA_ARGS__)
 #define S2(name, dt, at, bt, poison, ...) RUN(name, dt, at, bt, none, poison, __VA_ARGS__)
 #define S3(name, dt, at, bt, ct, poison, ...) RUN(name, dt, at, bt, ct, poison, __VA_ARGS__)
@@ -291,6 +308,9 @@ static void run_nothing(struct emu_wave *w, const struct emu_op *op)
 #define SW(name, poison, value)                                                                    \
     RUN_EXEC(s_##name##_wrexec_b32, u32, 1, poison, value, d)                                      \
     RUN_EXEC(s_##name##_wrexec_b64, u64, 2, poison, value, d)
+#define ST(name, value)                                                                            \
+    RUN_TRANS(v_s_##name##_f32, f32, value)                                                        \
+    RUN_TRANS(v_s_##name##_f16, f16, value)
 #define SX(name, run, arg, dt, at, bt)
 #include "tools/emu/ops_salu.def"
 #undef S1
@@ -304,18 +324,21 @@ static void run_nothing(struct emu_wave *w, const struct emu_op *op)
 #undef SC
 #undef SE
 #undef SW
+#undef ST
 #undef SX
 
 #define T(t) EMU_TYPE_##t
-#define ROW(nm, fn, fl, extra, d0, s0, s1, s2)                                                     \
+#define CLASS_ROW(nm, fn, class, fl, extra, d0, s0, s1, s2)                                        \
     {.name = #nm,                                                                                  \
      .run = fn,                                                                                    \
-     .cls = EMU_CLASS_SALU,                                                                        \
+     .cls = EMU_CLASS_##class,                                                                     \
      .rule = EMU_POISON_OWN,                                                                       \
      .flags = fl,                                                                                  \
      .arg = extra,                                                                                 \
      .dst = {T(d0)},                                                                               \
      .src = {T(s0), T(s1), T(s2)}},
+#define ROW(name, fn, fl, extra, dt, at, bt, ct)                                                   \
+    CLASS_ROW(name, fn, SALU, fl, extra, dt, at, bt, ct)
 #define S1(name, dt, at, ...) ROW(name, name##_run, 0, 0, dt, at, none, none)
 #define S2(name, dt, at, bt, ...) ROW(name, name##_run, 0, 0, dt, at, bt, none)
 #define S3(name, dt, at, bt, ct, ...) ROW(name, name##_run, 0, 0, dt, at, bt, ct)
@@ -331,6 +354,9 @@ static void run_nothing(struct emu_wave *w, const struct emu_op *op)
 #define SW(name, ...)                                                                              \
     S1(s_##name##_wrexec_b32, u32, u32, )                                                          \
     S1(s_##name##_wrexec_b64, u64, u64, )
+#define ST(name, value)                                                                            \
+    CLASS_ROW(v_s_##name##_f32, v_s_##name##_f32_run, TRANS, 0, 0, f32, f32, none, none)           \
+    CLASS_ROW(v_s_##name##_f16, v_s_##name##_f16_run, TRANS, 0, 0, f16, f16, none, none)
 #define SX(name, run, extra, dt, at, bt) ROW(name, run, 0, extra, dt, at, bt, none)
 
 const struct emu_desc emu_ops_salu[] = {

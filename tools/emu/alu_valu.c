@@ -69,6 +69,20 @@
     CMP(nle_##t, t, t, !(a <= b))                                                                  \
     CMP(neq_##t, t, t, a != b)                                                                     \
     CMP(nlt_##t, t, t, !(a < b))
+#define MIN_MAX(t)                                                                                 \
+    V2(v_min_num_##t, t, t, t, ALL, emu_min_num(a, b))                                             \
+    V2(v_max_num_##t, t, t, t, ALL, emu_max_num(a, b))                                             \
+    V2(v_minimum_##t, t, t, t, ALL, emu_minimum(a, b))                                             \
+    V2(v_maximum_##t, t, t, t, ALL, emu_maximum(a, b))                                             \
+    V3(v_min3_num_##t, t, t, t, t, ALL, emu_min_num(emu_min_num(a, b), c))                         \
+    V3(v_max3_num_##t, t, t, t, t, ALL, emu_max_num(emu_max_num(a, b), c))                         \
+    V3(v_med3_num_##t, t, t, t, t, ALL, emu_med3_num(a, b, c))                                     \
+    V3(v_maxmin_num_##t, t, t, t, t, ALL, emu_min_num(emu_max_num(a, b), c))                       \
+    V3(v_minmax_num_##t, t, t, t, t, ALL, emu_max_num(emu_min_num(a, b), c))                       \
+    V3(v_minimum3_##t, t, t, t, t, ALL, emu_minimum(emu_minimum(a, b), c))                         \
+    V3(v_maximum3_##t, t, t, t, t, ALL, emu_maximum(emu_maximum(a, b), c))                         \
+    V3(v_maximumminimum_##t, t, t, t, t, ALL, emu_minimum(emu_maximum(a, b), c))                   \
+    V3(v_minimummaximum_##t, t, t, t, t, ALL, emu_maximum(emu_minimum(a, b), c))
 #define OWN(name, dt, at, bt, ct, rule)
 #define MBCNT(name, run)
 #define RUN(name, run, class, dt, at)

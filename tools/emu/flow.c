@@ -128,6 +128,45 @@ static void barrier(struct emu_wave *w, const struct emu_op *op)
     w->state = EMU_AT_BARRIER;
 }
 
+/* Split barriers, of the workgroup only: it is number -1. */
+static bool workgroup_barrier(struct emu_wave *w, const struct emu_op *op, uint32_t number)
+{
+    if ((int16_t)number == -1)
+        return true;
+    emu_fault(w, op, "unknown-instruction", -1, "barrier %d is not the workgroup's",
+              (int16_t)number);
+    return false;
+}
+
+static void barrier_signal(struct emu_wave *w, const struct emu_op *op)
+{
+    if (!workgroup_barrier(w, op, (uint32_t)op->src[0].value))
+        return;
+    if (w->signalled)
+        emu_fault(w, op, "barrier", -1,
+                  "the wave signals the barrier twice before it waits for it");
+    w->signalled = true;
+    w->group->signals++;
+}
+
+static void barrier_signal_isfirst(struct emu_wave *w, const struct emu_op *op)
+{
+    w->scc = w->group->signals == 0;
+    w->scc_poison = 0;
+    barrier_signal(w, op);
+}
+
+static void barrier_wait(struct emu_wave *w, const struct emu_op *op)
+{
+    if (!workgroup_barrier(w, op, immediate(op)))
+        return;
+    if (!w->signalled)
+        emu_fault(w, op, "barrier", -1,
+                  "the wave waits for a barrier that it has not signalled: it hangs");
+    else
+        w->state = EMU_AT_BARRIER;
+}
+
 static unsigned field(const struct emu_op *op, struct emu_counter_field f)
 {
     return immediate(op) >> f.shift & ((1U << f.bits) - 1);
@@ -153,6 +192,50 @@ static void waitcnt_vscnt(struct emu_wave *w, const struct emu_op *op)
 static void waitcnt_lgkmcnt(struct emu_wave *w, const struct emu_op *op)
 {
     emu_wait_lgkm(w, immediate(op));
+}
+
+/* gfx12's counters. Scalar loads return in any order: only 0 says something of them. */
+static void wait_dscnt(struct emu_wave *w, const struct emu_op *op)
+{
+    emu_land(w, EMU_QUEUE_LDS, immediate(op));
+}
+
+static void wait_kmcnt(struct emu_wave *w, const struct emu_op *op)
+{
+    if (immediate(op) == 0)
+        emu_land(w, EMU_QUEUE_SMEM, 0);
+}
+
+static const struct emu_counter_field first_of_two = {.shift = 8, .bits = 6},
+                                      second_of_two = {.shift = 0, .bits = 6};
+
+static void wait_loadcnt_dscnt(struct emu_wave *w, const struct emu_op *op)
+{
+    emu_wait_vm(w, field(op, first_of_two));
+    emu_land(w, EMU_QUEUE_LDS, field(op, second_of_two));
+}
+
+static void wait_storecnt_dscnt(struct emu_wave *w, const struct emu_op *op)
+{
+    emu_wait_vs(w, field(op, first_of_two));
+    emu_land(w, EMU_QUEUE_LDS, field(op, second_of_two));
+}
+
+/* Of the caches there is nothing to invalidate or write back, but they count as a load or store. */
+static void count_as(struct emu_wave *w, const struct emu_op *op, enum emu_queue_kind kind)
+{
+    if (w->group->strict)
+        emu_issue(w, kind, op, 0);
+}
+
+static void invalidate(struct emu_wave *w, const struct emu_op *op)
+{
+    count_as(w, op, EMU_QUEUE_VM);
+}
+
+static void write_back(struct emu_wave *w, const struct emu_op *op)
+{
+    count_as(w, op, EMU_QUEUE_VS);
 }
 
 static void trap(struct emu_wave *w, const struct emu_op *op)

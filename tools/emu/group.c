@@ -78,6 +78,8 @@ void emu_group_free(struct emu_group *g)
             free(g->wave[i].block[b].scratch);
             free(g->wave[i].block[b].scratch_poison);
         }
+        if (g->wave[i].pending)
+            free(g->wave[i].pending->carried);
         free(g->wave[i].pending);
     }
     free(g->wave);
@@ -93,6 +95,17 @@ static void set_sgprs(struct emu_wave *w, unsigned *next, unsigned count, uint64
     for (unsigned i = 0; i < count && *next < EMU_VCC_LO; i++, ++*next) {
         w->s[*next] = i < 2 ? (uint32_t)(value >> 32 * i) : 0;
         w->spoison[*next] = 0;
+    }
+}
+
+/* gfx12: x in ttmp9, y and z in the halves of ttmp7, the wave's number in bits 29:25 of ttmp8. */
+static void start_ttmps(struct emu_wave *w)
+{
+    const uint32_t *id = w->group->index;
+    const uint32_t values[] = {id[1] | id[2] << 16, w->index << 25, id[0]};
+    for (unsigned i = 0; i < 3; i++) {
+        w->s[EMU_TTMP0 + 7 + i] = values[i];
+        w->spoison[EMU_TTMP0 + 7 + i] = 0;
     }
 }
 
@@ -113,6 +126,10 @@ static void start_sgprs(struct emu_wave *w)
             value = launch->kernarg;
         if (launch->kernel->properties >> p & 1)
             set_sgprs(w, &next, sizes[p], value);
+    }
+    if (launch->target->ids_in_ttmp) {
+        start_ttmps(w);
+        return;
     }
     unsigned user = launch->kernel->rsrc2 >> 1 & 31;
     if (next < user)
@@ -175,6 +192,8 @@ static void start_wave(struct emu_wave *w)
         launch->config.instruction_limit ? launch->config.instruction_limit : UINT64_C(1) << 32;
     w->pc = launch->kernel->entry;
     w->state = EMU_RUNNING;
+    w->signalled = false;
+    w->pending->carried_count = 0;
     start_sgprs(w);
     start_lanes(w);
 }
@@ -226,36 +245,43 @@ static enum emu_touch touch_of(const struct emu_landing *l)
     return l->op->desc->flags & EMU_LOAD ? EMU_TOUCH_READ : EMU_TOUCH_WRITE;
 }
 
-/* Accesses that have not landed reach into the epoch that begins. */
-static void carry_over_lds(struct emu_wave *w)
+static void carry_over_lds(struct emu_wave *w, const struct emu_landing *l)
 {
-    const struct emu_queue *lds = &w->pending->queue[EMU_QUEUE_LDS];
-    for (unsigned i = 0; i < lds->count; i++) {
-        const struct emu_landing *l = &lds->entry[(lds->first + i) % (EMU_QUEUE_DEPTH + 1)];
-        const struct emu_desc *desc = l->op->desc;
-        uint32_t scale = desc->scale ? desc->scale : 1;
-        for (uint32_t lanes = l->marked; lanes; lanes &= lanes - 1) {
-            int lane = __builtin_ctz(lanes);
-            uint32_t base = (uint32_t)l->address[lane];
-            uint32_t first = base + (uint32_t)l->op->offset * scale;
-            emu_lds_mark(w, l->op, lane, first, desc->arg, touch_of(l));
-            uint32_t second = base + (uint32_t)l->op->offset1 * scale;
-            if (desc->scale)
-                emu_lds_mark(w, l->op, lane, second, desc->arg, touch_of(l));
-        }
+    const struct emu_desc *desc = l->op->desc;
+    uint32_t scale = desc->scale ? desc->scale : 1;
+    for (uint32_t lanes = l->marked; lanes; lanes &= lanes - 1) {
+        int lane = __builtin_ctz(lanes);
+        uint32_t base = (uint32_t)l->address[lane];
+        uint32_t first = base + (uint32_t)l->op->offset * scale;
+        emu_lds_mark(w, l->op, lane, first, desc->arg, touch_of(l));
+        uint32_t second = base + (uint32_t)l->op->offset1 * scale;
+        if (desc->scale)
+            emu_lds_mark(w, l->op, lane, second, desc->arg, touch_of(l));
     }
 }
 
-static void carry_over_global(struct emu_wave *w, enum emu_queue_kind kind)
+static void carry_over(struct emu_wave *w, const struct emu_landing *l)
 {
-    const struct emu_queue *queue = &w->pending->queue[kind];
-    for (unsigned i = 0; i < queue->count; i++) {
-        const struct emu_landing *l = &queue->entry[(queue->first + i) % (EMU_QUEUE_DEPTH + 1)];
-        for (uint32_t lanes = l->marked; lanes; lanes &= lanes - 1) {
-            int lane = __builtin_ctz(lanes);
-            emu_global_mark(w, l->op, lane, l->address[lane], l->op->desc->arg, touch_of(l));
-        }
+    if (l->kind == EMU_QUEUE_LDS) {
+        carry_over_lds(w, l);
+        return;
     }
+    for (uint32_t lanes = l->marked; lanes; lanes &= lanes - 1) {
+        int lane = __builtin_ctz(lanes);
+        emu_global_mark(w, l->op, lane, l->address[lane], l->op->desc->arg, touch_of(l));
+    }
+}
+
+/* Accesses that had not landed reach into the epoch that begins. */
+static void carry_over_all(struct emu_wave *w)
+{
+    struct emu_pending *p = w->pending;
+    for (int q = 0; q < EMU_QUEUE_COUNT; q++)
+        for (unsigned i = 0; i < p->queue[q].count; i++)
+            carry_over(w, emu_landing_at(&p->queue[q], i));
+    for (size_t i = 0; i < p->carried_count; i++)
+        carry_over(w, &p->carried[i]);
+    p->carried_count = 0;
 }
 
 /* Starts a new count of epochs. Written bytes stay so, in epoch 0. */
@@ -281,17 +307,16 @@ static bool pass_barrier(struct emu_group *g)
         else
             g->epoch++;
     }
+    g->signals = 0;
     for (unsigned i = 0; i < g->wave_count; i++) {
         struct emu_wave *w = &g->wave[i];
         if (w->state != EMU_AT_BARRIER)
             continue;
         any = true;
         w->state = EMU_RUNNING;
-        if (g->race) {
-            carry_over_lds(w);
-            carry_over_global(w, EMU_QUEUE_VM);
-            carry_over_global(w, EMU_QUEUE_VS);
-        }
+        w->signalled = false;
+        if (g->race)
+            carry_over_all(w);
     }
     return any;
 }
@@ -325,6 +350,7 @@ void emu_group_run(struct emu_group *g, uint64_t order, uint64_t id)
     g->index[1] = (uint32_t)(id / grid[0] % grid[1]);
     g->index[2] = (uint32_t)(id / grid[0] / grid[1]);
     g->random = g->launch->config.seed * UINT64_C(0x2545f4914f6cdd1d) + id;
+    g->signals = 0;
     memset(g->written, 0, sizeof g->written);
     if (g->strict) {
         memset(g->lds_write, 0, (g->lds_bytes + 64) * sizeof *g->lds_write);

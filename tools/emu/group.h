@@ -39,6 +39,7 @@ struct emu_group {
     bool race; /* strict, and more than one wave */
     unsigned epoch;
     uint64_t random;
+    unsigned signals; /* waves that have signalled the split barrier */
 
     uint32_t lds_bytes; /* as allocated to the workgroup */
     uint8_t *lds;

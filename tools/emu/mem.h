@@ -278,6 +278,7 @@ void EMU_LEVELED(emu_store_lanes)(struct emu_wave *w, const struct emu_op *op,
 
 /* Run functions, by file. */
 #define emu_run_global_load EMU_LEVELED(emu_run_global_load)
+#define emu_run_global_load_tr EMU_LEVELED(emu_run_global_load_tr)
 #define emu_run_global_store EMU_LEVELED(emu_run_global_store)
 #define emu_run_buffer_load EMU_LEVELED(emu_run_buffer_load)
 #define emu_run_buffer_store EMU_LEVELED(emu_run_buffer_store)
@@ -296,12 +297,14 @@ void EMU_LEVELED(emu_store_lanes)(struct emu_wave *w, const struct emu_op *op,
 #define emu_run_ds_load2 EMU_LEVELED(emu_run_ds_load2)
 #define emu_run_ds_store2 EMU_LEVELED(emu_run_ds_store2)
 #define emu_run_ds_bpermute EMU_LEVELED(emu_run_ds_bpermute)
+#define emu_run_ds_bpermute_fi EMU_LEVELED(emu_run_ds_bpermute_fi)
 #define emu_run_ds_permute EMU_LEVELED(emu_run_ds_permute)
 #define emu_run_ds_swizzle EMU_LEVELED(emu_run_ds_swizzle)
 emu_run emu_run_global_atomic, emu_run_buffer_atomic, emu_run_ds_atomic, emu_run_flat_load,
-    emu_run_flat_store, emu_run_flat_atomic, emu_run_global_load, emu_run_global_store,
-    emu_run_buffer_load, emu_run_buffer_store, emu_run_scratch_load, emu_run_scratch_store,
-    emu_run_s_load, emu_run_s_buffer_load, emu_run_ds_load, emu_run_ds_store, emu_run_ds_load2,
-    emu_run_ds_store2, emu_run_ds_bpermute, emu_run_ds_permute, emu_run_ds_swizzle;
+    emu_run_flat_store, emu_run_flat_atomic, emu_run_global_load, emu_run_global_load_tr,
+    emu_run_global_store, emu_run_buffer_load, emu_run_buffer_store, emu_run_scratch_load,
+    emu_run_scratch_store, emu_run_s_load, emu_run_s_buffer_load, emu_run_ds_load, emu_run_ds_store,
+    emu_run_ds_load2, emu_run_ds_store2, emu_run_ds_bpermute, emu_run_ds_bpermute_fi,
+    emu_run_ds_permute, emu_run_ds_swizzle;
 
 #endif

@@ -1,12 +1,22 @@
-/* Atomic operations. Sources: "RDNA3 Instruction Set Architecture", DS and FLAT instructions;
- * LLVM's AMDGPU.td for subnormals: f32 sums in memory flush them on gfx11, those in LDS obey MODE.
- */
+/* Atomic operations. Sources: "RDNA3" and "RDNA4 Instruction Set Architecture", DS and FLAT
+ * instructions; LLVM's AMDGPU.td for subnormals: f32 sums in memory flush them on some targets,
+ * those in LDS obey MODE; sums of pairs keep them. */
 #include "tools/emu/mem_atomic.h"
 #include "tools/emu/alu_math.h"
 
 static float flush(float x, bool subnormals)
 {
     return subnormals && fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
+}
+
+static uint32_t add_f16(uint32_t m, uint32_t s)
+{
+    return emu_to_f16(emu_from_f16(m & 0xffff) + emu_from_f16(s & 0xffff));
+}
+
+static uint32_t add_bf16(uint32_t m, uint32_t s)
+{
+    return emu_to_bf16(emu_from_bf16(m & 0xffff) + emu_from_bf16(s & 0xffff));
 }
 
 static uint64_t apply_f32(enum emu_atomic what, uint32_t m, uint32_t s, uint32_t c, bool flushes)
@@ -19,6 +29,10 @@ static uint64_t apply_f32(enum emu_atomic what, uint32_t m, uint32_t s, uint32_t
         return emu_bits(emu_minf(x, y));
     case EMU_ATOMIC_MAX_F:
         return emu_bits(emu_maxf(x, y));
+    case EMU_ATOMIC_PK_ADD_F16:
+        return emu_pack(add_f16(m, s), add_f16(m >> 16, s >> 16));
+    case EMU_ATOMIC_PK_ADD_BF16:
+        return emu_pack(add_bf16(m, s), add_bf16(m >> 16, s >> 16));
     default:
         return x == emu_float(c) ? s : m;
     }
@@ -54,6 +68,8 @@ static uint64_t apply_integer(enum emu_atomic what, uint64_t m, uint64_t s, uint
         return s - m;
     case EMU_ATOMIC_CSUB:
         return m >= s ? m - s : 0;
+    case EMU_ATOMIC_COND_SUB:
+        return m >= s ? m - s : m;
     case EMU_ATOMIC_INC:
         return m >= s ? 0 : m + 1;
     case EMU_ATOMIC_DEC:
@@ -173,7 +189,7 @@ void emu_atomic_global(struct emu_wave *w, const struct emu_op *op, int lane, ui
         emu_global_mark(w, op, lane, address, bytes, EMU_TOUCH_ATOMIC);
     a->at[lane] = (void *)(uintptr_t)address;
     a->lanes |= 1U << lane;
-    a->flush |= 1U << lane;
+    a->flush |= (uint32_t)!w->group->launch->target->sums_subnormals << lane;
 }
 
 /* Bytes of LDS that nobody wrote: only a swap does without their value. */

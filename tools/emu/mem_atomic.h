@@ -6,12 +6,13 @@
 
 /* What becomes of memory m, given the operand s and, where there is one, c. */
 enum emu_atomic {
-    EMU_ATOMIC_ADD = 1, /* m + s */
-    EMU_ATOMIC_SUB,     /* m - s */
-    EMU_ATOMIC_RSUB,    /* s - m */
-    EMU_ATOMIC_CSUB,    /* m - s, or 0 where that is negative */
-    EMU_ATOMIC_INC,     /* m >= s ? 0 : m + 1 */
-    EMU_ATOMIC_DEC,     /* m == 0 or m > s ? s : m - 1 */
+    EMU_ATOMIC_ADD = 1,  /* m + s */
+    EMU_ATOMIC_SUB,      /* m - s */
+    EMU_ATOMIC_RSUB,     /* s - m */
+    EMU_ATOMIC_CSUB,     /* m - s, or 0 where that is negative */
+    EMU_ATOMIC_COND_SUB, /* m - s, or m where that is negative */
+    EMU_ATOMIC_INC,      /* m >= s ? 0 : m + 1 */
+    EMU_ATOMIC_DEC,      /* m == 0 or m > s ? s : m - 1 */
     EMU_ATOMIC_MIN_I,
     EMU_ATOMIC_MIN_U,
     EMU_ATOMIC_MAX_I,
@@ -26,6 +27,8 @@ enum emu_atomic {
     EMU_ATOMIC_ADD_F,
     EMU_ATOMIC_MIN_F,
     EMU_ATOMIC_MAX_F,
+    EMU_ATOMIC_PK_ADD_F16, /* both halves */
+    EMU_ATOMIC_PK_ADD_BF16,
 };
 
 /* Where the lanes of one atomic instruction act. */

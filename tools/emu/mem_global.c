@@ -188,6 +188,35 @@ void emu_run_global_load(struct emu_wave *w, const struct emu_op *op)
         emu_load_lanes(w, op, &access);
 }
 
+/* The 8 lanes of a group load 8 16-bit elements each and exchange them: element e of lane l comes
+ * from element l of lane e. */
+static void exchange_elements(uint32_t *v)
+{
+    uint16_t in[EMU_LANES][8], out[8];
+    for (unsigned l = 0; l < EMU_LANES; l++)
+        for (unsigned e = 0; e < 8; e++)
+            in[l][e] = (uint16_t)(v[e / 2 * EMU_LANES + l] >> 16 * (e % 2));
+    for (unsigned l = 0; l < EMU_LANES; l++) {
+        for (unsigned e = 0; e < 8; e++)
+            out[e] = in[(l & ~7U) + e][l % 8];
+        for (unsigned d = 0; d < 4; d++)
+            v[d * EMU_LANES + l] = out[2 * d] | (uint32_t)out[2 * d + 1] << 16;
+    }
+}
+
+void emu_run_global_load_tr(struct emu_wave *w, const struct emu_op *op)
+{
+    if (emu_exec(w) != UINT32_MAX) {
+        emu_fault(w, op, "wmma-exec", -1,
+                  "EXEC is 0x%08x: a transposing load needs the addresses of the whole wave",
+                  emu_exec(w));
+        return;
+    }
+    emu_run_global_load(w, op);
+    if (w->state == EMU_RUNNING)
+        exchange_elements(w->space[EMU_VGPR] + op->dst[0].at);
+}
+
 void emu_run_global_store(struct emu_wave *w, const struct emu_op *op)
 {
     struct emu_access access;

@@ -291,8 +291,7 @@ static void exchange(struct emu_wave *w, const struct emu_op *op, const uint32_t
     lds_land_load(w, op, NULL, 1, emu_both(UINT32_MAX), &poison);
 }
 
-/* Lanes out of EXEC give 0. */
-void emu_run_ds_bpermute(struct emu_wave *w, const struct emu_op *op)
+static void bpermute(struct emu_wave *w, const struct emu_op *op, uint32_t readable)
 {
     uint64_t bad, bad_value;
     const uint32_t *a = emu_source(w, op, 0, &bad), *value = emu_source(w, op, 1, &bad_value);
@@ -301,9 +300,21 @@ void emu_run_ds_bpermute(struct emu_wave *w, const struct emu_op *op)
     int from[EMU_LANES];
     for (int i = 0; i < EMU_LANES; i++) {
         int lane = (int)((a[i] + (uint32_t)op->offset) / 4 % EMU_LANES);
-        from[i] = emu_exec(w) >> lane & 1 ? lane : -1;
+        from[i] = readable >> lane & 1 ? lane : -1;
     }
     exchange(w, op, value, bad_value, from);
+}
+
+/* Lanes out of EXEC give 0. */
+void emu_run_ds_bpermute(struct emu_wave *w, const struct emu_op *op)
+{
+    bpermute(w, op, emu_exec(w));
+}
+
+/* They give their value (gfx12). */
+void emu_run_ds_bpermute_fi(struct emu_wave *w, const struct emu_op *op)
+{
+    bpermute(w, op, UINT32_MAX);
 }
 
 /* Of several lanes that send to one, the highest wins. */

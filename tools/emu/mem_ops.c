@@ -15,6 +15,8 @@
      .scale = unit},
 #define GLOBAL_LOAD(name, bytes, flags)                                                            \
     ROW(name, emu_run_global_load, VMEM, (flags) | EMU_LOAD, bytes, 0, x, x, x, none, none)
+#define GLOBAL_LOAD_TR(name, bytes)                                                                \
+    ROW(name, emu_run_global_load_tr, VMEM, EMU_LOAD, bytes, 0, x, x, x, none, none)
 #define GLOBAL_STORE(name, bytes, flags)                                                           \
     ROW(name, emu_run_global_store, VMEM, (flags) | EMU_STORE, bytes, 0, none, x, x, x, none)
 #define SCRATCH_LOAD(name, bytes, flags)                                                           \
@@ -38,7 +40,8 @@
 #define DS_STORE2(name, bytes, scale)                                                              \
     ROW(name, emu_run_ds_store2, LDS, EMU_STORE, bytes, scale, none, u32, x, x, none)
 #define DS_LANE(name, run, a, b) ROW(name, run, LDS, EMU_CROSS, 4, 0, u32, a, b, none, none)
-#define SCALAR(name, run, dwords) ROW(name, run, SMEM, EMU_LOAD, dwords, 0, x, x, u32, none, none)
+#define SCALAR(name, run, bytes, flags)                                                            \
+    ROW(name, run, SMEM, (flags) | EMU_LOAD, bytes, 0, x, x, u32, none, none)
 
 #define ATOMIC(nm, fn, class, what, size, d0, s0, s1, s2, s3)                                      \
     {.name = nm,                                                                                   \

@@ -27,6 +27,20 @@ static void write_scalars(struct emu_wave *w, const struct emu_op *op, const uin
     emu_hide(w, EMU_QUEUE_SMEM, landing);
 }
 
+/* Sign-extends what a narrow load has read. */
+static void extend(const struct emu_op *op, uint32_t *value)
+{
+    if (op->desc->flags & EMU_SIGNED)
+        *value = op->desc->arg == 1 ? (uint32_t)(int8_t)*value : (uint32_t)(int16_t)*value;
+}
+
+/* Addresses have the alignment of the load, of a dword at most. */
+static uint64_t aligned(const struct emu_op *op, uint64_t address)
+{
+    unsigned bytes = op->desc->arg;
+    return address & ~(uint64_t)((bytes < 4 ? bytes : 4) - 1);
+}
+
 /* The offset operand, and the immediate that follows a register. */
 static uint64_t scalar_offset(const struct emu_wave *w, const struct emu_op *op, uint64_t *bad)
 {
@@ -39,11 +53,13 @@ static uint64_t scalar_offset(const struct emu_wave *w, const struct emu_op *op,
 void emu_run_s_load(struct emu_wave *w, const struct emu_op *op)
 {
     uint64_t bad = 0, base = emu_scalar(w, &op->src[0], &bad);
-    uint64_t address = (base + scalar_offset(w, op, &bad)) & ~UINT64_C(3);
-    uint32_t value[16];
-    if (emu_clean_scalar(w, op, bad, "the address") &&
-        read_scalars(w, op, address, value, 4 * op->desc->arg))
-        write_scalars(w, op, value);
+    uint64_t address = aligned(op, base + scalar_offset(w, op, &bad));
+    uint32_t value[16] = {0};
+    if (!emu_clean_scalar(w, op, bad, "the address") ||
+        !read_scalars(w, op, address, value, op->desc->arg))
+        return;
+    extend(op, value);
+    write_scalars(w, op, value);
 }
 
 /* Dwords past num_records read as 0. */
@@ -53,16 +69,18 @@ void emu_run_s_buffer_load(struct emu_wave *w, const struct emu_op *op)
     const uint32_t *r = &w->s[op->src[0].reg];
     for (unsigned k = 0; k < 3; k++)
         bad |= w->spoison[op->src[0].reg + k];
-    uint64_t offset = scalar_offset(w, op, &bad) & ~UINT64_C(3);
+    uint64_t offset = aligned(op, scalar_offset(w, op, &bad));
     uint64_t base = r[0] | (uint64_t)(r[1] & 0xffff) << 32, stride = r[1] >> 16 & 0x3fff;
     uint64_t size = stride ? r[2] * stride : r[2];
     uint32_t value[16] = {0};
-    unsigned bytes = 4 * op->desc->arg;
+    unsigned bytes = op->desc->arg;
     if (offset >= size)
         bytes = 0;
     else if (bytes > size - offset)
-        bytes = (unsigned)(size - offset) & ~3U;
-    if (emu_clean_scalar(w, op, bad, "the descriptor or offset") &&
-        read_scalars(w, op, base + offset, value, bytes))
-        write_scalars(w, op, value);
+        bytes = bytes < 4 ? 0 : (unsigned)(size - offset) & ~3U;
+    if (!emu_clean_scalar(w, op, bad, "the descriptor or offset") ||
+        !read_scalars(w, op, base + offset, value, bytes))
+        return;
+    extend(op, value);
+    write_scalars(w, op, value);
 }

@@ -280,6 +280,12 @@ static bool flag_modifier(struct emu_op *op, const char *name)
     return true;
 }
 
+/* Whether the temporal hint of an atomic has it return what memory held (gfx12). */
+static bool returns(const char *hint)
+{
+    return strstr(hint, "_RETURN") != NULL || strtoul(hint, NULL, 0) & 1;
+}
+
 /* One modifier, "name" or "name:value". False if it is unknown. */
 static bool modifier(struct emu_op *op, char *text)
 {
@@ -290,6 +296,14 @@ static bool modifier(struct emu_op *op, char *text)
     unsigned bits[EMU_MAX_SRC + 1];
     if (strncmp(text, "op_sel", 6) == 0 || strncmp(text, "neg_", 4) == 0) {
         set_selects(op, text, bits, list(value, bits, EMU_MAX_SRC + 1));
+        return true;
+    }
+    if (strcmp(text, "th") == 0) { /* of a load or store it is about caches only */
+        op->glc |= op->desc->atomic && returns(value);
+        return true;
+    }
+    if (strcmp(text, "scope") == 0) {
+        op->glc |= !op->desc->atomic && strcmp(value, "SCOPE_CU") != 0;
         return true;
     }
     if (strcmp(text, "offset") == 0)
@@ -369,7 +383,9 @@ static int parse_operands(struct emu_code *code, struct emu_op *op, char *rest)
         op->ndst++;
     while (op->nsrc < EMU_MAX_SRC && desc->src[op->nsrc])
         op->nsrc++;
-    if (desc->atomic && desc->cls == EMU_CLASS_VMEM && !strstr(rest, " glc"))
+    const char *hint = strstr(rest, " th:");
+    if (desc->atomic && desc->cls == EMU_CLASS_VMEM && !strstr(rest, " glc") &&
+        !(hint && returns(hint + 4)))
         op->ndst = 0; /* nothing comes back */
     unsigned d = 0, s = 0, explicit_sources = op->nsrc - (desc->flags & EMU_ACC ? 1 : 0);
     if (desc->flags & EMU_EXEC_OUT)

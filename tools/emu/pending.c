@@ -1,11 +1,7 @@
 #include "tools/emu/pending.h"
 
+#include <stdlib.h>
 #include <string.h>
-
-static struct emu_landing *entry_at(struct emu_queue *queue, unsigned index)
-{
-    return &queue->entry[(queue->first + index) % (EMU_QUEUE_DEPTH + 1)];
-}
 
 struct emu_landing *emu_issue(struct emu_wave *w, enum emu_queue_kind kind, const struct emu_op *op,
                               uint32_t exec)
@@ -15,8 +11,10 @@ struct emu_landing *emu_issue(struct emu_wave *w, enum emu_queue_kind kind, cons
         emu_land(w, kind, EMU_QUEUE_DEPTH - 1);
     if (queue->count == 0)
         queue->first = 0; /* few entries in use: few cache lines */
-    struct emu_landing *landing = entry_at(queue, queue->count++);
+    struct emu_landing *landing =
+        &queue->entry[(queue->first + queue->count++) % (EMU_QUEUE_DEPTH + 1)];
     landing->op = op;
+    landing->kind = kind;
     landing->exec = exec;
     landing->dwords = 0;
     landing->marked = 0;
@@ -54,7 +52,7 @@ static uint64_t still_pending(struct emu_wave *w, unsigned reg)
     for (int k = 0; k < 2; k++) {
         struct emu_queue *queue = &w->pending->queue[kinds[k]];
         for (unsigned i = 0; i < queue->count; i++) {
-            const struct emu_landing *l = entry_at(queue, i);
+            const struct emu_landing *l = emu_landing_at(queue, i);
             if (reg >= l->reg && reg < l->reg + l->dwords)
                 bits |= emu_both(l->exec) & l->halves;
         }
@@ -89,13 +87,31 @@ static void land_sgpr(struct emu_wave *w, const struct emu_landing *l, unsigned 
     w->spoison[reg] = 0;
 }
 
+static void carry(struct emu_wave *w, const struct emu_landing *landing)
+{
+    struct emu_pending *p = w->pending;
+    if (p->carried_count == p->carried_capacity) {
+        size_t capacity = p->carried_capacity * 2 + 16;
+        struct emu_landing *carried = realloc(p->carried, capacity * sizeof *carried);
+        if (!carried) {
+            emu_fault(w, landing->op, "memory", -1, "the emulator is out of memory for race marks");
+            return;
+        }
+        p->carried = carried;
+        p->carried_capacity = capacity;
+    }
+    p->carried[p->carried_count++] = *landing;
+}
+
 void emu_land(struct emu_wave *w, enum emu_queue_kind kind, unsigned left)
 {
     struct emu_queue *queue = &w->pending->queue[kind];
     while (queue->count > left) {
-        const struct emu_landing *landing = entry_at(queue, 0);
+        const struct emu_landing *landing = emu_landing_at(queue, 0);
         queue->first = (queue->first + 1) % (EMU_QUEUE_DEPTH + 1);
         queue->count--;
+        if (w->signalled && landing->marked)
+            carry(w, landing);
         for (unsigned d = 0; d < landing->dwords; d++)
             if (kind == EMU_QUEUE_SMEM)
                 land_sgpr(w, landing, d);

@@ -7,6 +7,8 @@
 #include "tools/emu/op.h"
 #include "tools/emu/wave.h"
 
+#include <stddef.h>
+
 enum emu_queue_kind {
     EMU_QUEUE_VM,   /* vector loads: vmcnt, in order */
     EMU_QUEUE_VS,   /* vector stores: vscnt, in order */
@@ -20,6 +22,7 @@ enum { EMU_QUEUE_DEPTH = 63 };
 
 struct emu_landing {
     const struct emu_op *op;
+    enum emu_queue_kind kind;
     uint32_t exec;
     uint32_t marked; /* lanes whose bytes carry race marks: address is set */
     uint16_t reg;
@@ -36,6 +39,10 @@ struct emu_queue {
 
 struct emu_pending {
     struct emu_queue queue[EMU_QUEUE_COUNT];
+    /* Accesses with race marks that landed between signalling a split barrier and waiting for it:
+     * other waves may already be past it. */
+    struct emu_landing *carried;
+    size_t carried_count, carried_capacity;
     /* Loads under way into each VGPR and SGPR. */
     uint8_t vgpr[1024];
     uint8_t sgpr[EMU_SGPRS];
@@ -47,6 +54,13 @@ struct emu_landing *emu_issue(struct emu_wave *w, enum emu_queue_kind kind, cons
 
 /* Keeps the lanes' addresses of an access with race marks, to mark it again past a barrier. */
 void emu_remember(struct emu_landing *landing, const uint64_t *address);
+
+/* Entry `index` of a queue, the oldest first. */
+static inline const struct emu_landing *emu_landing_at(const struct emu_queue *queue,
+                                                       unsigned index)
+{
+    return &queue->entry[(queue->first + index) % (EMU_QUEUE_DEPTH + 1)];
+}
 
 /* Called when a load's entry is filled in: poisons its registers. */
 void emu_hide(struct emu_wave *w, enum emu_queue_kind kind, const struct emu_landing *landing);

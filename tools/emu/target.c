@@ -2,12 +2,11 @@
 
 #include <stddef.h>
 
-/* Field places: "RDNA3 Instruction Set Architecture", S_WAITCNT. */
-#define GFX11(arch_, stepping, cus, file, granule)                                                 \
+#define RDNA(arch_, major_, stepping, cus, file, granule, ...)                                     \
     {.arch = arch_,                                                                                \
      .name = arch_,                                                                                \
      .wave_size = 32,                                                                              \
-     .major = 11,                                                                                  \
+     .major = major_,                                                                              \
      .minor = stepping,                                                                            \
      .vgprs = 256,                                                                                 \
      .vgpr_unit = 8,                                                                               \
@@ -17,9 +16,17 @@
      .simd_waves = 16,                                                                             \
      .lds_bytes = 65536,                                                                           \
      .compute_units = cus,                                                                         \
-     .vmcnt = {.shift = 10, .bits = 6},                                                            \
-     .lgkmcnt = {.shift = 4, .bits = 6},                                                           \
-     .architected_flat = true}
+     .architected_flat = true,                                                                     \
+     __VA_ARGS__}
+
+/* Field places: "RDNA3 Instruction Set Architecture", S_WAITCNT. */
+#define GFX11(arch_, stepping, cus, file, granule)                                                 \
+    RDNA(arch_, 11, stepping, cus, file, granule, .vmcnt = {.shift = 10, .bits = 6},               \
+         .lgkmcnt = {.shift = 4, .bits = 6})
+
+/* Each counter has a wait instruction of its own. */
+#define GFX12(arch_, cus)                                                                          \
+    RDNA(arch_, 12, 0, cus, 1536, 24, .ids_in_ttmp = true, .sums_subnormals = true)
 
 /* CDNA2, 3 and 4: 64 lanes, 256 VGPRs and as many AGPRs. Field places: "AMD Instinct MI300
  * Instruction Set Architecture", S_WAITCNT; the name's features: LLVM's "User Guide for AMDGPU
@@ -44,6 +51,7 @@
      .zeroes_high = true,                                                                          \
      .sramecc = true,                                                                              \
      .flushes_matrices = flushes,                                                                  \
+     .sums_subnormals = !(flushes),                                                                \
      .architected_flat = flat}
 
 static const struct emu_target targets[] = {
@@ -55,6 +63,8 @@ static const struct emu_target targets[] = {
     GFX11("gfx1150", 5, 16, 1024, 16),
     GFX11("gfx1152", 5, 8, 1024, 16),
     GFX11("gfx1153", 5, 4, 1024, 16),
+    GFX12("gfx1200", 32),
+    GFX12("gfx1201", 64),
     CDNA("gfx90a", 0, 104, 65536, false, true),
     CDNA("gfx942", 4, 304, 65536, true, false),
     CDNA("gfx950", 5, 256, 163840, true, false),

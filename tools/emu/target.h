@@ -31,6 +31,8 @@ struct emu_target {
     bool zeroes_high;      /* 16-bit results clear the upper half of their register */
     bool sramecc;          /* loads of 16 bits leave the other half of a register undefined */
     bool flushes_matrices; /* matrix products take subnormal f16 and bf16 inputs as 0 */
+    bool ids_in_ttmp;      /* a workgroup's place, which else SGPRs hold */
+    bool sums_subnormals;  /* atomic f32 sums in memory keep them */
     bool architected_flat; /* scratch by FLAT_SCRATCH, which no SGPR holds */
 };
 

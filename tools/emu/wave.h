@@ -40,6 +40,7 @@ struct emu_block {
 struct emu_wave {
     const struct emu_op *pc; /* the next instruction */
     enum emu_state state;
+    bool signalled; /* a split barrier, and not yet waited for it */
     /* Vector sources by operand kind: EMU_VGPR, EMU_CONST. A wave32 has one block; a wave64 runs an
      * instruction once for each, with these set to it. */
     uint32_t *space[2];
