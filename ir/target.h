@@ -24,6 +24,7 @@ struct ws_target {
     int sgpr_max;
     int waves_per_simd_max;
     int lds_bytes;           /* of one workgroup at most */
+    int lds_file;            /* that four SIMDs share: a CU of CDNA, two of RDNA */
     uint32_t buffer_word3;   /* of a raw buffer descriptor: 32-bit data, range checked in bytes */
     bool scalar_float;       /* SALU has f32 arithmetic */
     bool row_exchange;       /* permlanex16 and DPP row_xmask; else lanes exchange through LDS */

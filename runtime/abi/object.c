@@ -16,6 +16,8 @@ enum {
     NOTE_METADATA = 32,
     DESCRIPTOR_BYTES = 64,
     DESCRIPTOR_ENTRY_OFFSET = 16, /* kernel_code_entry_byte_offset, int64 */
+    DESCRIPTOR_RSRC3 = 44,        /* compute_pgm_rsrc3; gfx90a on: bits 5:0 are ACCUM_OFFSET */
+    ACCUM_OFFSET_MASK = 0x3f,     /* in fours, from 4 */
 };
 
 /* EF_AMDGPU_MACH values. */
@@ -32,6 +34,9 @@ static const struct {
     {0x049, "gfx1250"},       {0x051, "gfx9-generic"},  {0x05f, "gfx9-4-generic"},
     {0x054, "gfx11-generic"}, {0x059, "gfx12-generic"},
 };
+
+/* Targets whose VGPRs and AGPRs are one file. */
+static const char *const unified[] = {"gfx90a", "gfx942", "gfx950", "gfx9-4-generic"};
 
 struct image {
     const uint8_t *bytes;
@@ -272,8 +277,21 @@ static bool file_offset(const struct image *image, uint64_t address, uint64_t by
     return false;
 }
 
+/* The first AGPR, by the descriptor at a place in the file; 0 where the target has none. */
+static uint32_t read_accum_offset(const struct image *image, const char *arch, uint64_t descriptor)
+{
+    uint32_t rsrc3 = 0;
+    for (size_t i = 0; i < sizeof unified / sizeof *unified; i++) {
+        if (strcmp(arch, unified[i]) == 0 &&
+            read_at(image, descriptor + DESCRIPTOR_RSRC3, &rsrc3, sizeof rsrc3))
+            return ((rsrc3 & ACCUM_OFFSET_MASK) + 1) * 4;
+    }
+    return 0;
+}
+
 static enum ws_status locate_kernel(const struct image *image, const struct symbols *symbols,
-                                    struct ws_object_kernel *kernel, struct ws_error *error)
+                                    const char *arch, struct ws_object_kernel *kernel,
+                                    struct ws_error *error)
 {
     Elf64_Sym descriptor;
     Elf64_Sym code;
@@ -289,6 +307,7 @@ static enum ws_status locate_kernel(const struct image *image, const struct symb
         return ws_fail(error, WS_ERROR_OBJECT,
                        "damaged code object: the descriptor of kernel %s lies outside the file",
                        kernel->name);
+    kernel->accum_offset = read_accum_offset(image, arch, offset);
     kernel->descriptor_address = descriptor.st_value;
     kernel->code_address = descriptor.st_value + entry;
     kernel->code_bytes = code.st_size;
@@ -325,7 +344,7 @@ static enum ws_status read_object(struct image *image, struct ws_object *object,
     if (status == WS_OK)
         status = find_symbols(image, &symbols, error);
     for (size_t i = 0; i < object->kernel_count && status == WS_OK; i++)
-        status = locate_kernel(image, &symbols, &object->kernels[i], error);
+        status = locate_kernel(image, &symbols, object->arch, &object->kernels[i], error);
     return status;
 }
 

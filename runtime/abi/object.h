@@ -26,7 +26,9 @@ struct ws_object_arg {
 
 struct ws_object_kernel {
     char name[256];
-    uint32_t vgpr_count, agpr_count, sgpr_count;
+    /* A lane's registers. On targets with one file for both (gfx90a, gfx942, gfx950) vgpr_count has
+     * the AGPRs in it, and the first of them is accum_offset (else 0). */
+    uint32_t vgpr_count, agpr_count, sgpr_count, accum_offset;
     uint32_t vgpr_spills, sgpr_spills;
     uint32_t scratch_bytes; /* a lane */
     uint32_t lds_bytes;     /* a workgroup, static */

@@ -2,7 +2,7 @@
  * not. */
 #include "tests/runtime/fake_driver.h"
 
-static struct bytes gfx1151, gfx942;
+static struct bytes gfx1151, gfx942, gfx942_any; /* gfx942:xnack+, and either way */
 
 struct setting {
     struct fake_hip *fake;
@@ -225,6 +225,9 @@ static void a_wrong_target_stops_before_the_driver(void **state)
     assert_says(&error, "without xnack+: compile it for gfx942:sramecc+:xnack-,");
     assert_int_equal(load_on("gfx942", gfx942, &error), WS_ERROR_OBJECT);
     assert_ok(load_on("gfx942:sramecc+:xnack+", gfx942, &error), &error);
+    assert_ok(load_on("gfx942:sramecc+:xnack+", gfx942_any, &error), &error);
+    assert_ok(load_on("gfx942:sramecc+:xnack-", gfx942_any, &error), &error);
+    assert_int_equal(load_on("gfx950:sramecc+:xnack-", gfx942_any, &error), WS_ERROR_OBJECT);
     assert_ok(load_on("gfx1151", gfx1151, &error), &error);
 }
 
@@ -357,6 +360,7 @@ static int read_objects(void **state)
     (void)state;
     gfx1151 = read_whole(TEST_FOLDER "kernels_gfx1151.hsaco");
     gfx942 = read_whole(TEST_FOLDER "kernels_gfx942.hsaco");
+    gfx942_any = read_whole(TEST_FOLDER "kernels_gfx942_any.hsaco");
     return 0;
 }
 
@@ -365,6 +369,7 @@ static int free_objects(void **state)
     (void)state;
     free(gfx1151.at);
     free(gfx942.at);
+    free(gfx942_any.at);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # inspect.sh WAVESMITH FOLDER: `inspect` of code objects that other compilers made, and side by side.
-# FOLDER holds loops.hsaco (gfx1151, assembler, several kernels) and other.hsaco (gfx942, clang).
+# FOLDER holds loops.hsaco (gfx1151, assembler, several kernels), other.hsaco (gfx942, clang) and
+# targets.S built for several targets.
 set -u
 wavesmith=$1
 cd "$2" || exit 1
@@ -36,6 +37,36 @@ says '"instr_per_tile": null' "$wavesmith" inspect ../loops.hsaco --json
 says 'global load to wait: median 117, p10 117' "$wavesmith" inspect ../loops.hsaco \
     --kernel carried_far
 says 'gfx942: VGPRs' "$wavesmith" inspect ../other.hsaco
+
+# Registers and occupancy: AGPRs in the VGPRs' file, one LDS for four SIMDs (CDNA) or for two (RDNA),
+# a wave of 64 in a file for waves of 32.
+for case in 'gfx90a 2' 'gfx942 2' 'gfx950 5'; do
+    says "VGPRs 64 .AGPRs 32 of them, from 32.*waves a SIMD ${case#* }\$" \
+        "$wavesmith" inspect "../${case% *}.hsaco" --kernel loop
+done
+says 'VGPRs 64, SGPRs.*waves a SIMD 8$' "$wavesmith" inspect ../gfx1201.hsaco --kernel loop
+says 'waves a SIMD 16$' "$wavesmith" inspect ../gfx1201.hsaco --kernel products
+says 'waves a SIMD 10$' "$wavesmith" inspect ../gfx1151_wave64.hsaco --kernel products
+says '"accum_offset": 32' "$wavesmith" inspect ../gfx942.hsaco --kernel loop --json
+says '"accvgpr_moves": 1' "$wavesmith" inspect ../gfx942.hsaco --kernel loop --json
+
+says 'main loop.* matrix share 0\.' "$wavesmith" inspect ../accumulators.hsaco
+# shellcheck disable=SC2046 # numbers
+set -- $(sed -n 's/.*VGPRs \([0-9]*\) .AGPRs \([0-9]*\) of them, from \([0-9]*\)).*/\1 \2 \3/p' out.txt)
+[ $# -eq 3 ] && [ "$1" -eq $(($2 + $3)) ] && [ "$1" -gt 256 ] || fail "AGPRs: $(cat out.txt)"
+grep -q 'hot *mma 18 .*accvgpr [1-9]' out.txt || fail "moves of accumulators: $(cat out.txt)"
+
+# A product of 32x32 makes four tiles.
+for arch in gfx942 gfx950; do
+    printf '%s\nhead_dim: 64\nlevers: {atom: 32x32, block_n: 32}\n' "${config/gfx1151/$arch}" >wide.yaml
+    says 'main loop.* 4 score tiles' "$wavesmith" inspect wide.yaml
+done
+
+# Head dims that are padded do not make tiles out of nothing.
+for case in 'gfx942 64' 'gfx942 72' 'gfx950 72' 'gfx950 80' 'gfx90a 24' 'gfx1151 72' 'gfx1201 24'; do
+    printf '%s\nhead_dim: %s\n' "${config/gfx1151/${case% *}}" "${case#* }" >padded.yaml
+    says 'main loop.* 1 score tiles' "$wavesmith" inspect padded.yaml
+done
 
 # Side by side: configs, code objects, one of each.
 says '^VGPR spills +0 +0$' "$wavesmith" inspect --compare small.yaml large.yaml

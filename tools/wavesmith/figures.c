@@ -1,6 +1,7 @@
 #include "tools/wavesmith/figures.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,20 +36,21 @@ static struct ws_head_dims dims_of_symbol(const char *symbol)
     return (struct ws_head_dims){0};
 }
 
-/* Waves that a SIMD holds: bounded by VGPRs, and by LDS through the workgroups that a work-group
- * processor (four SIMDs, two LDS of the largest workgroup) holds. 0 for an unknown target. */
+/* Waves that a SIMD holds: bounded by VGPRs, and by LDS through the workgroups that four SIMDs
+ * hold. 0 for an unknown target. */
 static int waves_per_simd(const struct ws_object_kernel *kernel, const char *arch)
 {
+    enum { SIMDS = 4 };
     const struct ws_target *target = ws_target_find(arch);
     if (!target)
         return 0;
-    enum { SIMDS = 4, LDS_OF_TWO = 2 };
-    int waves = ws_target_occupancy(target, (int)kernel->vgpr_count);
+    /* A wave of twice the target's size takes two rows of the file for each register. */
+    int rows = kernel->wave_size > (uint32_t)target->wave_size ? 2 : 1;
+    int waves = ws_target_occupancy(target, rows * (int)kernel->vgpr_count);
     if (kernel->lds_bytes == 0 || kernel->wave_size == 0)
         return waves;
     int group = (int)((kernel->max_workgroup_size + kernel->wave_size - 1) / kernel->wave_size);
-    int groups = LDS_OF_TWO * target->lds_bytes / (int)kernel->lds_bytes;
-    int by_lds = groups * group / SIMDS;
+    int by_lds = target->lds_file / (int)kernel->lds_bytes * group / SIMDS;
     by_lds = by_lds > 0 ? by_lds : 1;
     return by_lds < waves ? by_lds : waves;
 }
@@ -79,11 +81,28 @@ const struct ws_isa_loop *ws_figures_main_loop(const struct ws_figures *figures)
     return isa->loop_count > 0 && isa->loops[0].mma_flops > 0 ? &isa->loops[0] : NULL;
 }
 
+static int round_up(int value, int step)
+{
+    return (value + step - 1) / step * step;
+}
+
+/* Head dims are padded: Q.K's to one or two times the depth of a product, P.V's to one or two times
+ * its width. The least padding counts with which the loop makes whole tiles; if none does, none. */
 double ws_figures_tiles(const struct ws_figures *figures, const struct ws_isa_loop *loop)
 {
-    /* Matrix products of one tile: Q.K over qk and P.V over v. */
-    double tile_flops = 2.0 * 16 * 16 * (figures->dims.qk + figures->dims.v);
-    return figures->dims.qk > 0 ? loop->mma_flops / tile_flops : 0;
+    const double plane = 2.0 * 16 * 16; /* operations of one head dim of a tile */
+    const struct ws_head_dims *dims = &figures->dims;
+    double planes = loop->mma_flops / plane;
+    if (dims->qk == 0 || loop->mma_flops == 0)
+        return 0;
+    for (int twice = 0; twice < 4; ++twice) {
+        int qk = round_up(dims->qk, loop->mma_k << (twice & 1));
+        int v = round_up(dims->v, loop->mma_m << (twice >> 1));
+        double tiles = planes / (qk + v);
+        if (tiles >= 1 && tiles == floor(tiles))
+            return tiles;
+    }
+    return planes / (dims->qk + dims->v);
 }
 
 double ws_figures_score(const struct ws_figures *figures)
@@ -139,11 +158,12 @@ json_t *ws_figures_json(const struct ws_figures *figures)
     for (int i = 0; i < isa->loop_count; ++i)
         json_array_append_new(loops, loop_json(figures, &isa->loops[i]));
     return json_pack(
-        "{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:I, s:i, s:i, s:o, s:o, s:o}",
+        "{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:I, s:i, s:i, s:o, s:o, s:o}",
         "symbol", figures->name, "arch", figures->arch, "vgpr", (int)kernel->vgpr_count, "agpr",
-        (int)kernel->agpr_count, "sgpr", (int)kernel->sgpr_count, "vgpr_spills",
-        (int)kernel->vgpr_spills, "sgpr_spills", (int)kernel->sgpr_spills, "scratch_bytes",
-        (int)kernel->scratch_bytes, "lds_bytes", (int)kernel->lds_bytes, "waves_per_simd",
+        (int)kernel->agpr_count, "accum_offset", (int)kernel->accum_offset, "sgpr",
+        (int)kernel->sgpr_count, "vgpr_spills", (int)kernel->vgpr_spills, "sgpr_spills",
+        (int)kernel->sgpr_spills, "scratch_bytes", (int)kernel->scratch_bytes, "lds_bytes",
+        (int)kernel->lds_bytes, "waves_per_simd",
         figures->waves_per_simd > 0 ? json_integer(figures->waves_per_simd) : json_null(),
         "code_bytes", (json_int_t)kernel->code_bytes, "kernarg_bytes", (int)kernel->kernarg_bytes,
         "instructions", (int)isa->all.total, "score", positive(ws_figures_score(figures)),
@@ -197,10 +217,14 @@ void ws_figures_print(const struct ws_figures *figures)
     if (figures->waves_per_simd > 0)
         snprintf(waves, sizeof waves, "%d", figures->waves_per_simd);
     printf("%s\n", figures->name);
-    printf("  %s: VGPRs %u, SGPRs %u, spills %u + %u, scratch %u bytes, LDS %u bytes, waves a SIMD "
-           "%s\n",
-           figures->arch, kernel->vgpr_count, kernel->sgpr_count, kernel->vgpr_spills,
-           kernel->sgpr_spills, kernel->scratch_bytes, kernel->lds_bytes, waves);
+    printf("  %s: VGPRs %u", figures->arch, kernel->vgpr_count);
+    if (kernel->agpr_count > 0 && kernel->accum_offset > 0)
+        printf(" (AGPRs %u of them, from %u)", kernel->agpr_count, kernel->accum_offset);
+    else if (kernel->agpr_count > 0)
+        printf(", AGPRs %u", kernel->agpr_count);
+    printf(", SGPRs %u, spills %u + %u, scratch %u bytes, LDS %u bytes, waves a SIMD %s\n",
+           kernel->sgpr_count, kernel->vgpr_spills, kernel->sgpr_spills, kernel->scratch_bytes,
+           kernel->lds_bytes, waves);
     printf("  code %llu bytes, kernarg %u bytes, %u instructions:",
            (unsigned long long)kernel->code_bytes, kernel->kernarg_bytes, isa->all.total);
     print_counts(&isa->all);

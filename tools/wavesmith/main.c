@@ -27,9 +27,9 @@ static const struct ws_command commands[] = {
      "of its hot path: the shortest way through it that executes matrix products, with the "
      "branches\n"
      "that skip work only when no lane is active (execz) not taken. Blocks beside that path, such\n"
-     "as a lazy rescale, are counted apart as cold. Cycles: one an instruction on gfx11, and 32 "
-     "for\n"
-     "a 16x16x16 matrix product.\n",
+     "as a lazy rescale, are counted apart as cold. Cycles: of a product, its passes (16x16x16 of\n"
+     "f16: gfx11 32, gfx12 16, gfx942 16, gfx90a 32); of anything else one on RDNA, 4 on CDNA.\n"
+     "VGPRs have the AGPRs in them where both are one file.\n",
      TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(head_dim) | WS_TAKES(kernel) | WS_TAKES(compare) |
          WS_TAKES(json),
      ws_command_inspect},

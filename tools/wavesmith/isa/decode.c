@@ -13,28 +13,53 @@ static const struct {
     const char *prefix;
     enum ws_isa_class class;
 } classes[] = {
-    {"v_wmma", WS_ISA_MMA},        {"v_swmmac", WS_ISA_MMA},
-    {"v_mfma", WS_ISA_MMA},        {"v_smfmac", WS_ISA_MMA},
-    {"v_accvgpr", WS_ISA_ACCVGPR}, {"v_dual_", WS_ISA_VOPD},
-    {"v_exp_", WS_ISA_TRANS},      {"v_log_", WS_ISA_TRANS},
-    {"v_rcp_", WS_ISA_TRANS},      {"v_rsq_", WS_ISA_TRANS},
-    {"v_sqrt_", WS_ISA_TRANS},     {"v_sin_", WS_ISA_TRANS},
-    {"v_cos_", WS_ISA_TRANS},      {"v_", WS_ISA_VALU},
-    {"ds_", WS_ISA_LDS},           {"buffer_gl", WS_ISA_CACHE},
-    {"buffer_inv", WS_ISA_CACHE},  {"buffer_wb", WS_ISA_CACHE},
-    {"global_inv", WS_ISA_CACHE},  {"global_wb", WS_ISA_CACHE},
-    {"global_", WS_ISA_VMEM},      {"buffer_", WS_ISA_VMEM},
-    {"flat_", WS_ISA_VMEM},        {"scratch_", WS_ISA_SCRATCH},
-    {"s_load", WS_ISA_SMEM},       {"s_buffer_load", WS_ISA_SMEM},
-    {"s_gl1_inv", WS_ISA_CACHE},   {"s_dcache", WS_ISA_CACHE},
-    {"s_icache", WS_ISA_CACHE},    {"s_wait", WS_ISA_WAIT},
-    {"s_nop", WS_ISA_HINT},        {"s_delay_alu", WS_ISA_HINT},
-    {"s_clause", WS_ISA_HINT},     {"s_setprio", WS_ISA_HINT},
-    {"s_sleep", WS_ISA_HINT},      {"s_set_inst_prefetch", WS_ISA_HINT},
-    {"s_barrier", WS_ISA_BARRIER}, {"s_branch", WS_ISA_BRANCH},
-    {"s_cbranch", WS_ISA_BRANCH},  {"s_endpgm", WS_ISA_BRANCH},
-    {"s_setpc", WS_ISA_BRANCH},    {"s_swappc", WS_ISA_BRANCH},
-    {"s_call", WS_ISA_BRANCH},     {"s_", WS_ISA_SALU},
+    {"v_wmma", WS_ISA_MMA},
+    {"v_swmmac", WS_ISA_MMA},
+    {"v_mfma", WS_ISA_MMA},
+    {"v_smfmac", WS_ISA_MMA},
+    {"v_accvgpr", WS_ISA_ACCVGPR},
+    {"v_dual_", WS_ISA_VOPD},
+    {"v_exp_", WS_ISA_TRANS},
+    {"v_log_", WS_ISA_TRANS},
+    {"v_rcp_", WS_ISA_TRANS},
+    {"v_rsq_", WS_ISA_TRANS},
+    {"v_sqrt_", WS_ISA_TRANS},
+    {"v_sin_", WS_ISA_TRANS},
+    {"v_cos_", WS_ISA_TRANS},
+    {"v_s_", WS_ISA_TRANS}, /* of scalars: v_s_exp_f32 */
+    {"v_", WS_ISA_VALU},
+    {"ds_", WS_ISA_LDS},
+    {"buffer_gl", WS_ISA_CACHE},
+    {"buffer_inv", WS_ISA_CACHE},
+    {"buffer_wb", WS_ISA_CACHE},
+    {"global_inv", WS_ISA_CACHE},
+    {"global_wb", WS_ISA_CACHE},
+    {"global_", WS_ISA_VMEM},
+    {"buffer_", WS_ISA_VMEM},
+    {"flat_", WS_ISA_VMEM},
+    {"scratch_", WS_ISA_SCRATCH},
+    {"s_load", WS_ISA_SMEM},
+    {"s_buffer_load", WS_ISA_SMEM},
+    {"s_mem", WS_ISA_SMEM},
+    {"s_prefetch", WS_ISA_HINT},
+    {"s_gl1_inv", WS_ISA_CACHE},
+    {"s_dcache", WS_ISA_CACHE},
+    {"s_icache", WS_ISA_CACHE},
+    {"s_wait", WS_ISA_WAIT},
+    {"s_nop", WS_ISA_HINT},
+    {"s_delay_alu", WS_ISA_HINT},
+    {"s_clause", WS_ISA_HINT},
+    {"s_setprio", WS_ISA_HINT},
+    {"s_sleep", WS_ISA_HINT},
+    {"s_set_inst_prefetch", WS_ISA_HINT},
+    {"s_barrier", WS_ISA_BARRIER},
+    {"s_branch", WS_ISA_BRANCH},
+    {"s_cbranch", WS_ISA_BRANCH},
+    {"s_endpgm", WS_ISA_BRANCH},
+    {"s_setpc", WS_ISA_BRANCH},
+    {"s_swappc", WS_ISA_BRANCH},
+    {"s_call", WS_ISA_BRANCH},
+    {"s_", WS_ISA_SALU},
 };
 
 static const struct {
@@ -63,6 +88,33 @@ static bool has_prefix(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* How many registers the first operand has: 16 of "v[0:15]". */
+static int first_registers(const char *text)
+{
+    const char *at = strchr(text, ' ');
+    char *end = NULL;
+    at = at ? strchr(at, '[') : NULL;
+    if (!at)
+        return 1;
+    long first = strtol(at + 1, &end, 10);
+    long last = *end == ':' ? strtol(end + 1, NULL, 10) : first;
+    return (int)(last - first) + 1;
+}
+
+/* Some of CDNA's products are several at once, which all of their names say only since gfx940: what
+ * the lanes of the result have room for. An f64 takes two registers. */
+static int count_blocks(const struct ws_instruction *instruction)
+{
+    const int lanes = 64;
+    int elements = instruction->mma_m * instruction->mma_n;
+    int registers = first_registers(instruction->text);
+    if (has_prefix(instruction->text, "v_mfma_f64"))
+        registers /= 2;
+    return has_prefix(instruction->text, "v_mfma") && registers * lanes > elements
+               ? registers * lanes / elements
+               : 1;
+}
+
 /* The three numbers of "v_wmma_f32_16x16x16_f16". */
 static void read_mma_shape(struct ws_instruction *instruction)
 {
@@ -76,6 +128,7 @@ static void read_mma_shape(struct ws_instruction *instruction)
         instruction->mma_m = (int)m;
         instruction->mma_n = (int)n;
         instruction->mma_k = (int)k;
+        instruction->mma_blocks = count_blocks(instruction);
         return;
     }
 }
@@ -100,12 +153,14 @@ static void classify(struct ws_instruction *instruction, const uint8_t *bytes)
     instruction->target = instruction->offset + 4 + (uint32_t)(4 * (int32_t)distance);
 }
 
-static LLVMDisasmContextRef create_disassembler(const char *arch)
+/* RDNA's two wave sizes differ in their matrix products and lane masks. */
+static LLVMDisasmContextRef create_disassembler(const char *arch, unsigned wave_size)
 {
+    const char *features = wave_size == 64 ? "+wavefrontsize64" : "";
     LLVMInitializeAMDGPUTargetInfo();
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUDisassembler();
-    return LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", arch, "", NULL, 0, NULL, NULL);
+    return LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", arch, features, NULL, 0, NULL, NULL);
 }
 
 static void copy_text(char *to, size_t size, const char *from)
@@ -118,12 +173,12 @@ static void copy_text(char *to, size_t size, const char *from)
             *c = ' ';
 }
 
-enum ws_status ws_isa_decode(struct ws_isa *isa, const char *arch, const uint8_t *code, size_t size,
-                             struct ws_error *error)
+enum ws_status ws_isa_decode(struct ws_isa *isa, const char *arch, unsigned wave_size,
+                             const uint8_t *code, size_t size, struct ws_error *error)
 {
     isa->instructions = calloc(size / 4 + 1, sizeof *isa->instructions);
     uint8_t *bytes = malloc(size + 1); /* the disassembler's interface takes no const */
-    LLVMDisasmContextRef disassembler = create_disassembler(arch);
+    LLVMDisasmContextRef disassembler = create_disassembler(arch, wave_size);
     enum ws_status status = WS_OK;
     if (!isa->instructions || !bytes)
         status = ws_fail(error, WS_ERROR_MEMORY, "out of memory for %zu bytes of code", size);

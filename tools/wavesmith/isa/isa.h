@@ -50,8 +50,8 @@ struct ws_instruction {
     uint32_t offset, size; /* bytes; the offset is from the kernel's entry */
     enum ws_isa_class class;
     enum ws_isa_flow flow;
-    uint32_t target;         /* offset that a branch goes to */
-    int mma_m, mma_n, mma_k; /* of a matrix product, else 0 */
+    uint32_t target;                     /* offset that a branch goes to */
+    int mma_m, mma_n, mma_k, mma_blocks; /* of a matrix product, else 0; so many at once */
     char text[WS_ISA_TEXT_SIZE];
 };
 
@@ -82,7 +82,8 @@ struct ws_isa_loop {
     unsigned blocks;
     struct ws_isa_counts hot, cold;
     double mma_flops; /* of the hot path */
-    double cycles;    /* of the hot path, nothing overlapped; 0 if unknown */
+    int mma_m, mma_k; /* the least of its products; 0 without any */
+    double cycles;    /* of the hot path, nothing overlapped; 0 if a product's are unknown */
     double a_serial;  /* matrix cycles / all cycles, nothing overlapped; 0 if unknown */
     struct ws_isa_distance lds, global;
     unsigned waits_to_zero;
@@ -107,10 +108,30 @@ enum ws_status ws_isa_read(struct ws_isa *isa, const void *image, const struct w
 void ws_isa_free(struct ws_isa *isa);
 
 /* The steps of ws_isa_read, in their order. */
-enum ws_status ws_isa_decode(struct ws_isa *isa, const char *arch, const uint8_t *code, size_t size,
-                             struct ws_error *error);
+enum ws_status ws_isa_decode(struct ws_isa *isa, const char *arch, unsigned wave_size,
+                             const uint8_t *code, size_t size, struct ws_error *error);
 enum ws_status ws_isa_find_blocks(struct ws_isa *isa, struct ws_error *error);
 enum ws_status ws_isa_find_loops(struct ws_isa *isa, const char *arch, struct ws_error *error);
+
+/* The memory operations that a wave can wait for, by what they are counted in: VM global and
+ * scratch loads (gfx9: and stores), LDS operations (before gfx12: and scalar loads), SCALAR scalar
+ * loads where they are counted apart. */
+enum ws_isa_counter {
+    WS_ISA_NO_COUNTER,
+    WS_ISA_COUNTER_VM,
+    WS_ISA_COUNTER_LDS,
+    WS_ISA_COUNTER_SCALAR,
+    WS_ISA_COUNTER_END
+};
+
+/* The counter that an instruction raises. */
+enum ws_isa_counter ws_isa_counter_of(const struct ws_instruction *instruction, const char *arch);
+
+/* How many operations a wait leaves in flight of a counter; -1 if it does not wait for it. */
+int ws_isa_wait_level(const struct ws_instruction *instruction, enum ws_isa_counter counter);
+
+/* Issue cycles of an instruction on one SIMD; 0 if unknown. */
+double ws_isa_cycles(const struct ws_instruction *instruction, const char *arch);
 
 /* Fills the loop's numbers from the instructions of its hot path, given in order. */
 enum ws_status ws_isa_measure(struct ws_isa_loop *loop, const struct ws_instruction *const *path,

@@ -6,31 +6,10 @@
 
 #include "tools/wavesmith/isa/isa.h"
 
-/* Dense 16-bit matrix throughput of one SIMD and issue cost of everything else. */
-static const struct {
-    const char *arch; /* prefix */
-    double flops_per_cycle, cycles_per_instruction;
-} rates[] = {
-    {"gfx11", 256, 1},
-    {"gfx120", 512, 1},
-    {"gfx942", 512, 4},
-    {"gfx950", 1024, 4},
-};
-
 static double mma_flops(const struct ws_instruction *instruction)
 {
-    return 2.0 * instruction->mma_m * instruction->mma_n * instruction->mma_k;
-}
-
-/* Issue cycles of an instruction; 0 for a target without a row. */
-static double issue_cycles(const struct ws_instruction *instruction, const char *arch)
-{
-    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; ++i)
-        if (strncmp(arch, rates[i].arch, strlen(rates[i].arch)) == 0)
-            return instruction->class == WS_ISA_MMA
-                       ? mma_flops(instruction) / rates[i].flops_per_cycle
-                       : rates[i].cycles_per_instruction;
-    return 0;
+    return 2.0 * instruction->mma_m * instruction->mma_n * instruction->mma_k *
+           instruction->mma_blocks;
 }
 
 void ws_isa_count(struct ws_isa_counts *counts, const struct ws_instruction *instruction)
@@ -39,32 +18,10 @@ void ws_isa_count(struct ws_isa_counts *counts, const struct ws_instruction *ins
     counts->by_class[instruction->class]++;
 }
 
-enum counter { COUNTER_NONE, COUNTER_VM, COUNTER_LGKM };
-
-/* The counter that an instruction raises. Stores to memory have one of their own, vscnt. */
-static enum counter counter_of(const struct ws_instruction *instruction)
-{
-    if (instruction->class == WS_ISA_LDS || instruction->class == WS_ISA_SMEM)
-        return COUNTER_LGKM;
-    if (instruction->class == WS_ISA_VMEM && strstr(instruction->text, "_load"))
-        return COUNTER_VM;
-    return COUNTER_NONE;
-}
-
 static bool is_load(const struct ws_instruction *instruction, enum ws_isa_class class)
 {
     return instruction->class == class && (strstr(instruction->text, "_load") != NULL ||
                                            strstr(instruction->text, "ds_read") != NULL);
-}
-
-/* How many operations a wait leaves in flight of a counter; -1 if it does not wait for it. */
-static int wait_level(const struct ws_instruction *instruction, enum counter counter)
-{
-    if (instruction->class != WS_ISA_WAIT || counter == COUNTER_NONE)
-        return -1;
-    const char *name = counter == COUNTER_VM ? "vmcnt(" : "lgkmcnt(";
-    const char *at = strstr(instruction->text, name);
-    return at ? (int)strtol(at + strlen(name), NULL, 10) : -1;
 }
 
 /* How many rounds a load may be ahead of its wait. */
@@ -75,16 +32,16 @@ enum { ROUNDS_MAX = 8 };
 static double distance_from(const struct ws_instruction *const *path, size_t count, size_t start,
                             const char *arch)
 {
-    enum counter counter = counter_of(path[start]);
+    enum ws_isa_counter counter = ws_isa_counter_of(path[start], arch);
     double cycles = 0;
     int later = 0;
     for (size_t i = 1; i < ROUNDS_MAX * count; ++i) {
         const struct ws_instruction *instruction = path[(start + i) % count];
-        int level = wait_level(instruction, counter);
+        int level = ws_isa_wait_level(instruction, counter);
         if (level >= 0 && level <= later)
             return cycles;
-        later += counter_of(instruction) == counter;
-        cycles += issue_cycles(instruction, arch);
+        later += ws_isa_counter_of(instruction, arch) == counter;
+        cycles += ws_isa_cycles(instruction, arch);
     }
     return -1;
 }
@@ -98,15 +55,14 @@ static int compare_doubles(const void *a, const void *b)
 
 static enum ws_status measure_distances(struct ws_isa_distance *distance,
                                         const struct ws_instruction *const *path, size_t count,
-                                        enum ws_isa_class class, const char *arch,
+                                        enum ws_isa_class class, const char *arch, bool is_known,
                                         struct ws_error *error)
 {
     double *values = malloc((count + 1) * sizeof *values);
     if (!values)
         return ws_fail(error, WS_ERROR_MEMORY, "out of memory for %zu instructions", count);
     size_t found = 0;
-    bool known = count > 0 && issue_cycles(path[0], arch) > 0;
-    for (size_t i = 0; i < count && known; ++i) {
+    for (size_t i = 0; i < count && is_known; ++i) {
         double value = is_load(path[i], class) ? distance_from(path, count, i, arch) : -1;
         if (value >= 0)
             values[found++] = value;
@@ -138,25 +94,49 @@ static bool is_move(const struct ws_instruction *instruction)
     return strncmp(text, single, strlen(single)) == 0 && source && source[2] == 'v';
 }
 
+static int lesser(int least, int value)
+{
+    return least == 0 || value < least ? value : least;
+}
+
+static void add_product(struct ws_isa_loop *loop, const struct ws_instruction *product)
+{
+    loop->mma_flops += mma_flops(product);
+    loop->mma_m = lesser(loop->mma_m, product->mma_m);
+    loop->mma_k = lesser(loop->mma_k, product->mma_k);
+}
+
+static bool waits_to_zero(const struct ws_instruction *instruction)
+{
+    for (int counter = 0; counter < WS_ISA_COUNTER_END; ++counter)
+        if (ws_isa_wait_level(instruction, (enum ws_isa_counter)counter) == 0)
+            return true;
+    return false;
+}
+
 enum ws_status ws_isa_measure(struct ws_isa_loop *loop, const struct ws_instruction *const *path,
                               size_t count, const char *arch, struct ws_error *error)
 {
     double matrix = 0;
     double all = 0;
+    bool is_known = true;
     for (size_t i = 0; i < count; ++i) {
-        double cycles = issue_cycles(path[i], arch);
-        loop->mma_flops += mma_flops(path[i]);
+        double cycles = ws_isa_cycles(path[i], arch);
+        is_known = is_known && cycles > 0;
         all += cycles;
-        matrix += path[i]->class == WS_ISA_MMA ? cycles : 0;
+        if (path[i]->class == WS_ISA_MMA) {
+            add_product(loop, path[i]);
+            matrix += cycles;
+        }
         loop->moves += is_move(path[i]);
-        loop->waits_to_zero +=
-            wait_level(path[i], COUNTER_VM) == 0 || wait_level(path[i], COUNTER_LGKM) == 0;
+        loop->waits_to_zero += waits_to_zero(path[i]);
     }
-    loop->cycles = all;
-    loop->a_serial = all > 0 ? matrix / all : 0;
-    enum ws_status status = measure_distances(&loop->lds, path, count, WS_ISA_LDS, arch, error);
+    loop->cycles = is_known ? all : 0;
+    loop->a_serial = is_known && all > 0 ? matrix / all : 0;
+    enum ws_status status =
+        measure_distances(&loop->lds, path, count, WS_ISA_LDS, arch, is_known, error);
     if (status == WS_OK)
-        status = measure_distances(&loop->global, path, count, WS_ISA_VMEM, arch, error);
+        status = measure_distances(&loop->global, path, count, WS_ISA_VMEM, arch, is_known, error);
     return status;
 }
 
@@ -164,8 +144,8 @@ enum ws_status ws_isa_read(struct ws_isa *isa, const void *image, const struct w
                            const struct ws_object_kernel *kernel, struct ws_error *error)
 {
     const uint8_t *code = (const uint8_t *)image + kernel->code_offset;
-    enum ws_status status =
-        ws_isa_decode(isa, object->arch, code, (size_t)kernel->code_bytes, error);
+    enum ws_status status = ws_isa_decode(isa, object->arch, kernel->wave_size, code,
+                                          (size_t)kernel->code_bytes, error);
     for (size_t i = 0; i < isa->count && status == WS_OK; ++i)
         ws_isa_count(&isa->all, &isa->instructions[i]);
     if (status == WS_OK)
