@@ -38,7 +38,7 @@ static void each_finding_once(void **state)
     char text[4096];
     struct ws_spec spec;
     struct ws_problem problem = {.score_scale = 1};
-    struct ws_trial trial = {.findings = findings};
+    struct ws_trial trial = {.findings = findings, .workgroups_total = 1};
     struct ws_result result = {.status = WS_RESULT_FAIL,
                                .reason = "normal inputs: poison: kernel k, lane 3",
                                .name = "point",
