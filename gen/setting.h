@@ -28,9 +28,6 @@ enum ws_field {
 
 enum { WS_SETTING_COUNT = WS_FIELD_COUNT + WS_LEVER_COUNT };
 
-/* Head dims that a spec may have at all; a kernel's check narrows them. */
-enum { WS_HEAD_DIM_MIN = 16, WS_HEAD_DIM_MAX = 256, WS_HEAD_DIM_STEP = 8 };
-
 struct ws_setting {
     const char *name;
     enum ws_section section;

@@ -43,6 +43,9 @@ enum ws_lever {
 
 enum { WS_WINDOW_OPEN = -1, WS_WINDOW_AT_LAUNCH = -2 };
 
+/* Head dims that a spec may have at all; a kernel's check narrows them. */
+enum { WS_HEAD_DIM_MIN = 16, WS_HEAD_DIM_MAX = 256, WS_HEAD_DIM_STEP = 8 };
+
 enum { WS_OPTIONS_MAX = 16, WS_OPTION_SIZE = 128 };
 
 /* Plain data, no ownership: copy it freely. Fill it with ws_spec_init, then ws_spec_set or the

@@ -3,18 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen/wavesmith.h"
-
-struct ws_grid ws_grid_of(const struct ws_spec *spec, const struct ws_problem *problem)
+struct ws_grid ws_grid_of(const struct ws_spec *spec, const struct ws_problem *problem,
+                          int64_t tile_rows)
 {
     char order[32];
     ws_lever_text(spec, WS_LEVER_grid_order, order, sizeof order);
-    int64_t rows = ws_fmha_fwd_rows(spec);
     return (struct ws_grid){
         .batches = problem->size.batch,
         .heads = problem->size.heads_q,
-        .tiles = (problem->size.seqlen_q + rows - 1) / rows,
-        .tile_rows = rows,
+        .tiles = (problem->size.seqlen_q + tile_rows - 1) / tile_rows,
+        .tile_rows = tile_rows,
         .longest_first = strcmp(order, "longest_first") == 0,
         .problem = problem,
     };

@@ -16,7 +16,9 @@ struct ws_grid {
     const struct ws_problem *problem;
 };
 
-struct ws_grid ws_grid_of(const struct ws_spec *spec, const struct ws_problem *problem);
+/* tile_rows: query rows of a workgroup. */
+struct ws_grid ws_grid_of(const struct ws_spec *spec, const struct ws_problem *problem,
+                          int64_t tile_rows);
 int64_t ws_grid_size(const struct ws_grid *grid);
 struct ws_rows ws_grid_rows(const struct ws_grid *grid, int64_t workgroup);
 

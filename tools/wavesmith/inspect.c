@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen/setting.h"
 #include "gen/wavesmith.h"
 #include "tools/wavesmith/command.h"
 #include "tools/wavesmith/figures.h"

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen/setting.h"
-
 static const char *const tensor_names[WS_TENSOR_COUNT] = {"q", "k", "v", "bias", "o", "lse"};
 static const char *const axis_names[WS_AXIS_COUNT] = {"batch", "head", "token"};
 static const char *const layout_names[] = {"bshd", "bhsd"};

@@ -123,7 +123,7 @@ struct bench {
 static enum ws_status choose_workgroups(struct bench *bench, struct ws_error *error)
 {
     const struct ws_trial_options *options = bench->options;
-    bench->grid = ws_grid_of(bench->spec, bench->problem);
+    bench->grid = ws_grid_of(bench->spec, bench->problem, ws_fmha_fwd_rows(bench->spec));
     double scores = (double)ws_grid_size(&bench->grid) * (double)bench->grid.tile_rows *
                     (double)bench->problem->size.seqlen_k;
     bool all = options->sample_given ? options->sample_all : scores <= (double)cheap_scores;

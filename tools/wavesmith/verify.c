@@ -226,8 +226,7 @@ static enum ws_status set_strides(struct ws_problem *problem, const struct ws_sp
                                   const struct ws_arguments *arguments, struct ws_error *error)
 {
     enum ws_status status = WS_OK;
-    enum { ATOM = 16 };
-    const struct ws_tile tile = {ATOM * spec->lever[WS_LEVER_bm_tiles],
+    const struct ws_tile tile = {ws_fmha_fwd_rows(spec) / spec->lever[WS_LEVER_num_waves],
                                  spec->lever[WS_LEVER_block_n]};
     for (size_t i = 0; i < arguments->stride.count && status == WS_OK; ++i)
         status = ws_problem_set_stride(problem, arguments->stride.items[i], error);
