@@ -109,6 +109,21 @@ static int64_t smaller16(uint32_t a, uint32_t b)
     return smaller(a & 0xffff, b & 0xffff, 0x7c00, 0x200);
 }
 
+/* Where a number counts for more than a NaN of either kind. */
+static int64_t number32(uint32_t a, uint32_t b)
+{
+    if (isnan(as_f32(a)) || isnan(as_f32(b)))
+        return isnan(as_f32(a)) ? b : a;
+    return smaller32(a, b);
+}
+
+static int64_t number16(uint32_t a, uint32_t b)
+{
+    if (isnan((float)as_f16(a)) || isnan((float)as_f16(b)))
+        return (isnan((float)as_f16(a)) ? b : a) & 0xffff;
+    return smaller16(a, b);
+}
+
 static int64_t saturated(float x, int64_t least, int64_t most)
 {
     double y = isnan(x) ? 0.0 : trunc((double)x);
@@ -140,43 +155,69 @@ struct io {
         x->d = (uint64_t)(dv);                                                                     \
         x->scc = (uint32_t)(sv);                                                                   \
     }
-#define NAME2(line) model_##line
-#define NAME(line) NAME2(line)
-#define X(text, bits, dv, sv) static void NAME(__LINE__)(struct io * x) MODEL(dv, sv)
+#define NAME3(file, line) model_##file##_##line
+#define NAME2(file, line) NAME3(file, line)
+#define NAME(file) NAME2(file, __LINE__)
+#define X(text, bits, dv, sv) static void NAME(common)(struct io * x) MODEL(dv, sv)
 #include "tests/emu/alu_salu_cases.def"
 #undef X
+#define X(text, bits, dv, sv) static void NAME(gfx12)(struct io * x) MODEL(dv, sv)
+#include "tests/emu/alu_salu_cases_gfx12.def"
+#undef X
 
-static const struct test_case {
+struct test_case {
     const char *text;
     int bits;
     void (*model)(struct io *);
-} cases[] = {
-#define X(text, bits, dv, sv) {text, bits, NAME(__LINE__)},
-#include "tests/emu/alu_salu_cases.def"
 };
-enum { CASES = sizeof cases / sizeof cases[0] };
+static const struct test_case common[] = {
+#define X(text, bits, dv, sv) {text, bits, NAME(common)},
+#include "tests/emu/alu_salu_cases.def"
+#undef X
+};
+static const struct test_case gfx12[] = {
+#define X(text, bits, dv, sv) {text, bits, NAME(gfx12)},
+#include "tests/emu/alu_salu_cases_gfx12.def"
+#undef X
+};
 
-static struct machine *machine;
+static struct suite {
+    const char *target;
+    const struct test_case *cases;
+    size_t count;
+    struct machine *machine;
+} suites[] = {
+    {"gfx1151", common, sizeof common / sizeof common[0], NULL},
+    {"gfx1201", gfx12, sizeof gfx12 / sizeof gfx12[0], NULL},
+};
+enum { SUITES = sizeof suites / sizeof suites[0] };
+
+static void assemble_suite(struct suite *suite)
+{
+    size_t length = 1;
+    for (size_t i = 0; i < suite->count; i++)
+        length += strlen(suite->cases[i].text) + 1;
+    char *text = calloc(length, 1), *end = text;
+    assert_non_null(text);
+    for (size_t i = 0; i < suite->count; i++)
+        end += sprintf(end, "%s\n", suite->cases[i].text);
+    suite->machine = machine_for(suite->target, text, suite->count);
+    free(text);
+}
 
 static int assemble_cases(void **state)
 {
     (void)state;
-    size_t length = 1;
-    for (size_t i = 0; i < CASES; i++)
-        length += strlen(cases[i].text) + 1;
-    char *text = calloc(length, 1), *end = text;
-    assert_non_null(text);
-    for (size_t i = 0; i < CASES; i++)
-        end += sprintf(end, "%s\n", cases[i].text);
-    machine = machine_new(text, CASES);
-    free(text);
+    for (int s = 0; s < SUITES; s++)
+        assemble_suite(&suites[s]);
     return 0;
 }
 
-static int free_machine(void **state)
+static int free_machines(void **state)
 {
     (void)state;
-    machine_free(machine);
+    for (int s = 0; s < SUITES; s++)
+        machine_free(suites[s].machine);
     return 0;
 }
 
@@ -212,7 +253,7 @@ static void put(struct emu_wave *w, unsigned reg, uint64_t value, uint64_t poiso
     w->spoison[reg + 1] = (uint32_t)(poison >> 32);
 }
 
-static void execute(size_t i, const struct io *x)
+static void execute(struct machine *machine, size_t i, const struct io *x)
 {
     struct emu_wave *w = &machine->w;
     put(w, 0, x->o, 0);
@@ -242,14 +283,15 @@ static bool same(const struct test_case *c, uint64_t got, uint64_t want)
     return (uint32_t)got == (uint32_t)want;
 }
 
-static void values(void **state)
+static void check_values(const struct suite *suite)
 {
-    (void)state;
+    const struct test_case *cases = suite->cases;
+    struct machine *machine = suite->machine;
     struct emu_wave *w = &machine->w;
-    for (size_t i = 0; i < CASES; i++) {
+    for (size_t i = 0; i < suite->count; i++) {
         for (int round = 0; round < 1000; round++) {
             struct io x = random_io();
-            execute(i, &x);
+            execute(machine, i, &x);
             cases[i].model(&x);
             uint64_t got = w->s[0] | (uint64_t)w->s[1] << 32;
             uint64_t want = cases[i].bits == 0 ? x.o : x.d;
@@ -267,18 +309,19 @@ static void values(void **state)
 }
 
 /* Whatever changes with the poisoned bits must be poisoned. */
-static void poison_is_sound(void **state)
+static void check_poison(const struct suite *suite)
 {
-    (void)state;
+    const struct test_case *cases = suite->cases;
+    struct machine *machine = suite->machine;
     struct emu_wave *w = &machine->w;
-    for (size_t i = 0; i < CASES; i++) {
+    for (size_t i = 0; i < suite->count; i++) {
         for (int round = 0; round < 300; round++) {
             struct io x = random_io(), y = x;
             uint64_t shape = random64(), mask = sparse() & random64();
             uint64_t pa = shape & 1 ? mask : 0, pb = shape & 2 ? sparse() : 0;
             uint64_t po = shape & 4 ? sparse() : 0;
             uint32_t pt = shape & 8 ? 1 : 0;
-            execute(i, &x);
+            execute(machine, i, &x);
             uint64_t d = w->s[0] | (uint64_t)w->s[1] << 32;
             uint32_t scc = w->scc;
             put(w, 0, x.o, po);
@@ -294,7 +337,7 @@ static void poison_is_sound(void **state)
                 y.b = (x.b & ~pb) | (random64() & pb);
                 y.o = (x.o & ~po) | (random64() & po);
                 y.t = pt ? random64() & 1 : x.t;
-                execute(i, &y);
+                execute(machine, i, &y);
                 uint64_t changed = d ^ (w->s[0] | (uint64_t)w->s[1] << 32);
                 if (changed & ~poison || ((scc ^ w->scc) & !scc_poison))
                     fail_msg("%s: bits 0x%llx, scc %u change, poisoned are 0x%llx, scc %u",
@@ -303,6 +346,20 @@ static void poison_is_sound(void **state)
             }
         }
     }
+}
+
+static void values(void **state)
+{
+    (void)state;
+    for (int s = 0; s < SUITES; s++)
+        check_values(&suites[s]);
+}
+
+static void poison_is_sound(void **state)
+{
+    (void)state;
+    for (int s = 0; s < SUITES; s++)
+        check_poison(&suites[s]);
 }
 
 /* One instruction on s[2:3], s[4:5] of the given poison; returns that of s[0:1]. */
@@ -492,14 +549,16 @@ static void one_row_each(void **state)
 static void control(void **state)
 {
     (void)state;
+    const struct test_case *cases = suites[0].cases;
+    struct machine *machine = suites[0].machine;
     struct emu_wave *w = &machine->w;
     unsigned different = 0;
-    for (size_t i = 0; i + 1 < CASES; i++) {
+    for (size_t i = 0; i + 1 < suites[0].count; i++) {
         if (cases[i].bits != 32 || cases[i + 1].bits != 32)
             continue;
         for (int round = 0; round < 100; round++) {
             struct io x = random_io();
-            execute(i, &x);
+            execute(machine, i, &x);
             cases[i + 1].model(&x);
             if (!same(&cases[i], w->s[0], x.d) || w->scc != (x.scc == KEEP ? x.t : x.scc)) {
                 different++;
@@ -523,5 +582,5 @@ int main(void)
         cmocka_unit_test(one_row_each),
         cmocka_unit_test(control),
     };
-    return cmocka_run_group_tests_name("emu salu", tests, assemble_cases, free_machine);
+    return cmocka_run_group_tests_name("emu salu", tests, assemble_cases, free_machines);
 }

@@ -167,6 +167,45 @@ static uint64_t middle(uint64_t a, uint64_t b, uint64_t c, unsigned width)
     return y >= x && y >= z ? most(a, c, width) : most(a, b, width);
 }
 
+/* gfx12: a number counts for more than a NaN of either kind. */
+static uint64_t number(uint64_t a, uint64_t b, unsigned width)
+{
+    double x = value_of(a, width), y = value_of(b, width);
+    if (isnan(x) && isnan(y))
+        return a | quiet_bit(width);
+    if (isnan(x) || isnan(y))
+        return isnan(x) ? b : a;
+    return x < y || (x == y && signbit(x)) ? a : b;
+}
+
+/* Or a NaN for more than a number. */
+static uint64_t ieee(uint64_t a, uint64_t b, unsigned width)
+{
+    if (isnan(value_of(a, width)) || isnan(value_of(b, width)))
+        return (isnan(value_of(a, width)) ? a : b) | quiet_bit(width);
+    return number(a, b, width);
+}
+
+static uint64_t NUMBER(uint64_t a, uint64_t b, unsigned width)
+{
+    uint64_t sign = UINT64_C(1) << (width - 1);
+    return number(a ^ sign, b ^ sign, width) ^ sign;
+}
+
+static uint64_t IEEE(uint64_t a, uint64_t b, unsigned width)
+{
+    uint64_t sign = UINT64_C(1) << (width - 1);
+    return ieee(a ^ sign, b ^ sign, width) ^ sign;
+}
+
+static uint64_t middle_number(uint64_t a, uint64_t b, uint64_t c, unsigned width)
+{
+    double x = value_of(a, width), y = value_of(b, width), z = value_of(c, width);
+    if (isnan(x) || isnan(y) || isnan(z))
+        return number(number(a, b, width), c, width);
+    return middle(a, b, c, width);
+}
+
 static float fmin_nan(float a, float b)
 {
     return isnan(a) ? a : fminf(a, b);
@@ -266,19 +305,33 @@ typedef uint64_t reference(uint64_t a, uint64_t b, uint64_t c, uint64_t d, unsig
         return (uint64_t)(__VA_ARGS__);                                                            \
     }
 #include "tests/emu/alu_cases.def"
+#include "tests/emu/alu_cases_gfx12.def"
 #undef CASE
 
-static const struct alu_case {
+struct alu_case {
     const char *text;
     char compare;
     reference *result;
-} cases[] = {
+};
 #define CASE(name, compare, text, ...) {text, #compare[0], case_##name},
+static const struct alu_case common[] = {
 #include "tests/emu/alu_cases.def"
+};
+static const struct alu_case gfx12[] = {
+#include "tests/emu/alu_cases_gfx12.def"
+};
 #undef CASE
+
+static const struct suite {
+    const char *target;
+    const struct alu_case *cases;
+    size_t count;
+} suites[] = {
+    {"gfx1151", common, sizeof common / sizeof common[0]},
+    {"gfx1201", gfx12, sizeof gfx12 / sizeof gfx12[0]},
 };
 
-enum { CASES = sizeof cases / sizeof cases[0], ROUNDS = 60 };
+enum { SUITES = sizeof suites / sizeof suites[0], ROUNDS = 60 };
 
 static uint32_t nan_alike16(uint32_t x)
 {
@@ -358,16 +411,17 @@ static bool lane_is_right(const struct alu_case *k, struct machine *m, const str
            (k->compare != 'V' || carry == (active && second));
 }
 
-static struct machine *machine_of_all_cases(void)
+static struct machine *machine_of_all_cases(const struct suite *suite)
 {
+    const struct alu_case *cases = suite->cases;
     size_t length = 1;
-    for (int i = 0; i < CASES; i++)
+    for (size_t i = 0; i < suite->count; i++)
         length += strlen(cases[i].text) + 1;
     char *text = calloc(1, length), *end = text;
     assert_non_null(text);
-    for (int i = 0; i < CASES; i++)
+    for (size_t i = 0; i < suite->count; i++)
         end += sprintf(end, "%s\n", cases[i].text);
-    struct machine *m = machine_new(text, CASES);
+    struct machine *m = machine_for(suite->target, text, suite->count);
     free(text);
     return m;
 }
@@ -391,18 +445,39 @@ static unsigned wrong_lanes(struct machine *m, size_t index, const struct alu_ca
     return wrong;
 }
 
-static void instructions_compute_what_the_isa_says(void **state)
+static void check_suite(const struct suite *suite)
 {
-    (void)state;
-    struct machine *m = machine_of_all_cases();
-    for (size_t i = 0; i < CASES; i++) {
+    struct machine *m = machine_of_all_cases(suite);
+    for (size_t i = 0; i < suite->count; i++) {
         if (!m->code.ops[i].desc)
             fail_msg("%s is unknown", m->code.ops[i].text);
         for (int round = 0; round < ROUNDS; round++) {
             char what[256];
-            if (wrong_lanes(m, i, &cases[i], what))
+            if (wrong_lanes(m, i, &suite->cases[i], what))
                 fail_msg("%s", what);
         }
+    }
+    machine_free(m);
+}
+
+static void instructions_compute_what_the_isa_says(void **state)
+{
+    (void)state;
+    for (int s = 0; s < SUITES; s++)
+        check_suite(&suites[s]);
+}
+
+static void check_that_others_fail(const struct suite *suite)
+{
+    struct machine *m = machine_of_all_cases(suite);
+    for (size_t i = 0; i < suite->count; i++) {
+        unsigned wrong = 0;
+        size_t other = (i + 1) % suite->count;
+        char what[256];
+        for (int round = 0; round < ROUNDS; round++)
+            wrong += wrong_lanes(m, other, &suite->cases[i], what);
+        if (!wrong)
+            fail_msg("%s passes for %s", suite->cases[other].text, suite->cases[i].text);
     }
     machine_free(m);
 }
@@ -411,16 +486,8 @@ static void instructions_compute_what_the_isa_says(void **state)
 static void other_instructions_do_not_pass(void **state)
 {
     (void)state;
-    struct machine *m = machine_of_all_cases();
-    for (size_t i = 0; i < CASES; i++) {
-        unsigned wrong = 0;
-        char what[256];
-        for (int round = 0; round < ROUNDS; round++)
-            wrong += wrong_lanes(m, (i + 1) % CASES, &cases[i], what);
-        if (!wrong)
-            fail_msg("%s passes for %s", cases[(i + 1) % CASES].text, cases[i].text);
-    }
-    machine_free(m);
+    for (int s = 0; s < SUITES; s++)
+        check_that_others_fail(&suites[s]);
 }
 
 int main(void)
