@@ -1,39 +1,7 @@
-; Kernels for the strict mode's tests, by hand. Each mistake has a twin without it. A kernel takes
-; (out, in), one dword a work item in each; `bad_<kernel>` marks the instruction to be reported. The
-; build appends the notes, from the `end` lines.
+; Kernels for the strict mode's tests, by hand. Each mistake has a twin without it. `bad_<kernel>`
+; marks the instruction to be reported. The build appends the notes, from the `end` lines.
 .amdhsa_code_object_version 5
-
-; s[4:5] = out, s[6:7] = in, v1 = 4 * work item, s2 = workgroup
-.macro begin name
-  .text
-  .globl \name
-  .p2align 8
-  .type \name,@function
-\name:
-  s_load_b128 s[4:7], s[0:1], 0x0
-  v_lshlrev_b32_e32 v1, 2, v0
-  s_waitcnt lgkmcnt(0)
-.endm
-
-.macro end name, lds=0
-  s_endpgm
-  .size \name, . - \name
-  .rodata
-  .p2align 6
-  .amdhsa_kernel \name
-    .amdhsa_group_segment_fixed_size \lds
-    .amdhsa_private_segment_fixed_size 64
-    .amdhsa_user_sgpr_kernarg_segment_ptr 1
-    .amdhsa_kernarg_size 16
-    .amdhsa_next_free_vgpr 16
-    .amdhsa_next_free_sgpr 16
-    .amdhsa_wavefront_size32 1
-  .end_amdhsa_kernel
-.endm
-
-.macro store_v2
-  global_store_b32 v1, v2, s[4:5]
-.endm
+.include "strict.inc"
 
 ; A load's result before its wait.
 begin wait_removed
@@ -45,7 +13,7 @@ end wait_removed
 
 begin wait_kept
   global_load_b32 v2, v1, s[6:7]
-  s_waitcnt vmcnt(0)
+  wait_loads 0
   v_add_nc_u32_e32 v2, 1, v2
   store_v2
 end wait_kept
@@ -54,7 +22,7 @@ end wait_kept
 begin wait_too_weak
   global_load_b32 v2, v1, s[6:7]
   global_load_b32 v3, v1, s[6:7]
-  s_waitcnt vmcnt(1)
+  wait_loads 1
   v_add_nc_u32_e32 v2, 1, v3
 bad_wait_too_weak:
   store_v2
@@ -63,45 +31,25 @@ end wait_too_weak
 begin wait_of_first
   global_load_b32 v2, v1, s[6:7]
   global_load_b32 v3, v1, s[6:7]
-  s_waitcnt vmcnt(1)
+  wait_loads 1
   v_add_nc_u32_e32 v2, 1, v2
   store_v2
 end wait_of_first
-
-; Scalar loads return in any order: lgkmcnt(1) may mean that the scalar load is the one done.
-begin wait_mixed
-  ds_store_b32 v1, v0
-  s_waitcnt lgkmcnt(0)
-  ds_load_b32 v2, v1
-  s_load_b32 s8, s[6:7], 0x0
-  s_waitcnt lgkmcnt(1)
-bad_wait_mixed:
-  store_v2
-end wait_mixed, 1024
-
-begin wait_mixed_kept
-  ds_store_b32 v1, v0
-  s_waitcnt lgkmcnt(0)
-  ds_load_b32 v2, v1
-  s_load_b32 s8, s[6:7], 0x0
-  s_waitcnt lgkmcnt(0)
-  store_v2
-end wait_mixed_kept, 1024
 
 ; An address from a scalar load that has not been waited for.
 begin address_unloaded
   s_load_b64 s[8:9], s[0:1], 0x8
 bad_address_unloaded:
   global_load_b32 v2, v1, s[8:9]
-  s_waitcnt vmcnt(0)
+  wait_loads 0
   store_v2
 end address_unloaded
 
 begin address_loaded
   s_load_b64 s[8:9], s[0:1], 0x8
-  s_waitcnt lgkmcnt(0)
+  wait_scalars
   global_load_b32 v2, v1, s[8:9]
-  s_waitcnt vmcnt(0)
+  wait_loads 0
   store_v2
 end address_loaded
 
@@ -117,7 +65,7 @@ end branch_unloaded
 
 begin branch_loaded
   s_load_b32 s8, s[6:7], 0x0
-  s_waitcnt lgkmcnt(0)
+  wait_scalars
   s_cmp_eq_u32 s8, 0
   s_cbranch_scc1 0
   v_mov_b32_e32 v2, 7
@@ -134,7 +82,7 @@ end exec_unloaded
 
 begin exec_loaded
   global_load_b32 v2, v1, s[6:7]
-  s_waitcnt vmcnt(0)
+  wait_loads 0
   v_cmpx_ne_u32_e32 -1, v2
   store_v2
 end exec_loaded
@@ -144,16 +92,27 @@ begin overwritten
 bad_overwritten:
   global_load_b32 v2, v1, s[6:7]
   v_mov_b32_e32 v2, 7
-  s_waitcnt vmcnt(0)
+  wait_loads 0
   store_v2
 end overwritten
 
 begin not_overwritten
   global_load_b32 v2, v1, s[6:7]
-  s_waitcnt vmcnt(0)
+  wait_loads 0
   v_mov_b32_e32 v2, 7
   store_v2
 end not_overwritten
+
+; The wave's end waits for all.
+begin overwritten_at_end
+bad_overwritten_at_end:
+  global_load_b32 v2, v1, s[6:7]
+  v_mov_b32_e32 v2, 7
+end overwritten_at_end
+
+begin landed_at_end
+  global_load_b32 v2, v1, s[6:7]
+end landed_at_end
 
 ; A register never written, in lane 5 only.
 begin undefined
@@ -178,7 +137,7 @@ begin lds_undefined
   ds_store_b32 v1, v0
   s_mov_b32 exec_lo, -1
   ds_load_b32 v2, v1
-  s_waitcnt lgkmcnt(0)
+  wait_lds
 bad_lds_undefined:
   store_v2
 end lds_undefined, 1024
@@ -189,7 +148,7 @@ begin lds_defined
   ds_store_b32 v1, v0
   s_mov_b32 exec_lo, -1
   ds_load_b32 v2, v1
-  s_waitcnt lgkmcnt(0)
+  wait_lds
   store_v2
 end lds_defined, 1024
 
@@ -197,23 +156,23 @@ end lds_defined, 1024
 .macro exchange
   v_xor_b32_e32 v3, 0x80, v1
   ds_load_b32 v2, v3
-  s_waitcnt lgkmcnt(0)
+  wait_lds
   store_v2
 .endm
 begin fence_removed
   ds_store_b32 v1, v0
-  s_barrier
+  barrier
   v_xor_b32_e32 v3, 0x80, v1
 bad_fence_removed:
   ds_load_b32 v2, v3
-  s_waitcnt lgkmcnt(0)
+  wait_lds
   store_v2
 end fence_removed, 1024
 
 begin fence_kept
   ds_store_b32 v1, v0
-  s_waitcnt lgkmcnt(0)
-  s_barrier
+  wait_lds
+  barrier
   exchange
 end fence_kept, 1024
 
@@ -221,21 +180,21 @@ end fence_kept, 1024
 begin barrier_removed
 bad_barrier_removed:
   ds_store_b32 v1, v0
-  s_waitcnt lgkmcnt(0)
+  wait_lds
   v_xor_b32_e32 v3, 0x80, v1
   ds_load_b32 v2, v3
-  s_waitcnt lgkmcnt(0)
+  wait_lds
   v_mov_b32_e32 v2, 7
   store_v2
 end barrier_removed, 1024
 
 begin barrier_kept
   ds_store_b32 v1, v0
-  s_waitcnt lgkmcnt(0)
-  s_barrier
+  wait_lds
+  barrier
   v_xor_b32_e32 v3, 0x80, v1
   ds_load_b32 v2, v3
-  s_waitcnt lgkmcnt(0)
+  wait_lds
   v_mov_b32_e32 v2, 7
   store_v2
 end barrier_kept, 1024
@@ -243,24 +202,24 @@ end barrier_kept, 1024
 ; Bytes overwritten that another wave has still to read: no barrier after the loads.
 begin reuse_removed
   ds_store_b32 v1, v0
-  s_waitcnt lgkmcnt(0)
-  s_barrier
+  wait_lds
+  barrier
   v_xor_b32_e32 v3, 0x80, v1
 bad_reuse_removed:
   ds_load_b32 v2, v3
-  s_waitcnt lgkmcnt(0)
+  wait_lds
   ds_store_b32 v1, v2
   store_v2
 end reuse_removed, 1024
 
 begin reuse_kept
   ds_store_b32 v1, v0
-  s_waitcnt lgkmcnt(0)
-  s_barrier
+  wait_lds
+  barrier
   v_xor_b32_e32 v3, 0x80, v1
   ds_load_b32 v2, v3
-  s_waitcnt lgkmcnt(0)
-  s_barrier
+  wait_lds
+  barrier
   ds_store_b32 v1, v2
   store_v2
 end reuse_kept, 1024
@@ -271,10 +230,10 @@ begin bytes_shared
   v_mov_b32_e32 v2, 7
 bad_bytes_shared:
   ds_store_b8 v3, v2
-  s_waitcnt lgkmcnt(0)
-  s_barrier
+  wait_lds
+  barrier
   ds_load_u8 v2, v3
-  s_waitcnt lgkmcnt(0)
+  wait_lds
   store_v2
 end bytes_shared, 1024
 
@@ -284,10 +243,10 @@ begin bytes_apart
   v_or_b32_e32 v3, v3, v4
   v_mov_b32_e32 v2, 7
   ds_store_b8 v3, v2
-  s_waitcnt lgkmcnt(0)
-  s_barrier
+  wait_lds
+  barrier
   ds_load_u8 v2, v3
-  s_waitcnt lgkmcnt(0)
+  wait_lds
   store_v2
 end bytes_apart, 1024
 
@@ -295,23 +254,23 @@ end bytes_apart, 1024
 begin global_fence_removed
   v_mov_b32_e32 v2, 7
   store_v2
-  s_barrier
-  buffer_gl0_inv
+  barrier
+  invalidate
   v_xor_b32_e32 v3, 0x80, v1
 bad_global_fence_removed:
   global_load_b32 v2, v3, s[4:5]
-  s_waitcnt vmcnt(0)
+  wait_loads 0
 end global_fence_removed
 
 begin global_fence_kept
   v_mov_b32_e32 v2, 7
   store_v2
-  s_waitcnt_vscnt null, 0x0
-  s_barrier
-  buffer_gl0_inv
+  wait_stores
+  barrier
+  invalidate
   v_xor_b32_e32 v3, 0x80, v1
   global_load_b32 v2, v3, s[4:5]
-  s_waitcnt vmcnt(0)
+  wait_loads 0
 end global_fence_kept
 
 ; Two waves write one dword.
@@ -347,7 +306,7 @@ begin load_outside
   v_add_co_ci_u32_e64 v4, null, s7, v4, vcc_lo
 bad_load_outside:
   global_load_b32 v2, v[3:4], off
-  s_waitcnt vmcnt(0)
+  wait_loads 0
   store_v2
 end load_outside
 
@@ -375,14 +334,14 @@ end store_readonly
 begin unknown
   v_mov_b32_e32 v2, 7
 bad_unknown:
-  image_load v2, v1, s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_1D unorm
+  s_sethalt 1
   store_v2
 end unknown
 
 begin unknown_skipped
   v_mov_b32_e32 v2, 7
-  s_branch 2
-  image_load v2, v1, s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_1D unorm
+  s_branch 1
+  s_sethalt 1
   store_v2
 end unknown_skipped
 
@@ -423,7 +382,7 @@ begin scratch_undefined
   scratch_store_b32 off, v0, off offset:60
   s_mov_b32 exec_lo, s8
   scratch_load_b32 v2, off, off offset:60
-  s_waitcnt vmcnt(0)
+  wait_loads 0
 bad_scratch_undefined:
   store_v2
 end scratch_undefined
@@ -431,7 +390,7 @@ end scratch_undefined
 begin scratch_defined
   scratch_store_b32 off, v0, off offset:60
   scratch_load_b32 v2, off, off offset:60
-  s_waitcnt vmcnt(0)
+  wait_loads 0
   store_v2
 end scratch_defined
 
@@ -450,7 +409,7 @@ begin scratch_landed
   scratch_store_b32 off, v9, off offset:4
   scratch_load_b32 v2, off, off
   scratch_load_b32 v9, off, off offset:4
-  s_waitcnt vmcnt(1)
+  wait_loads 1
   store_v2
 end scratch_landed
 
@@ -471,20 +430,21 @@ end scratch_inside
   v_mov_b32_e32 v4, v1
   v_mov_b32_e32 v5, s9
   ds_store_b32 v1, v0
-  s_waitcnt lgkmcnt(0)
+  wait_lds
   flat_load_b32 v2, v[4:5]
 .endm
 
 begin flat_half_landed
   flat_lds
-  s_waitcnt vmcnt(0)
+  wait_loads 0
 bad_flat_half_landed:
   store_v2
 end flat_half_landed, 1024
 
 begin flat_landed
   flat_lds
-  s_waitcnt vmcnt(0) lgkmcnt(0)
+  wait_loads 0
+  wait_lds
   store_v2
 end flat_landed, 1024
 
@@ -496,8 +456,8 @@ end flat_landed, 1024
 
 .macro fill_lds
   ds_store_b32 v1, v0
-  s_waitcnt lgkmcnt(0)
-  s_barrier
+  wait_lds
+  barrier
   add_to_first
 .endm
 
@@ -506,16 +466,16 @@ begin atomic_lds_mixed
 bad_atomic_lds_mixed:
   ds_add_u32 v3, v2
   ds_load_b32 v2, v3
-  s_waitcnt lgkmcnt(0)
+  wait_lds
 end atomic_lds_mixed, 1024
 
 begin atomic_lds_only
   fill_lds
   ds_add_u32 v3, v2
-  s_waitcnt lgkmcnt(0)
-  s_barrier
+  wait_lds
+  barrier
   ds_load_b32 v2, v3
-  s_waitcnt lgkmcnt(0)
+  wait_lds
   store_v2
 end atomic_lds_only, 1024
 
@@ -523,10 +483,10 @@ end atomic_lds_only, 1024
 begin atomic_lds_unlanded
   fill_lds
   ds_add_u32 v3, v2
-  s_barrier
+  barrier
 bad_atomic_lds_unlanded:
   ds_load_b32 v2, v3
-  s_waitcnt lgkmcnt(0)
+  wait_lds
 end atomic_lds_unlanded, 1024
 
 begin atomic_lds_undefined
@@ -539,27 +499,27 @@ begin atomic_mixed
   add_to_first
 bad_atomic_mixed:
   global_atomic_add_u32 v3, v2, s[4:5]
-  s_waitcnt_vscnt null, 0x0
+  wait_stores
   global_load_b32 v2, v3, s[4:5]
-  s_waitcnt vmcnt(0)
+  wait_loads 0
 end atomic_mixed
 
 begin atomic_only
   add_to_first
-  global_atomic_add_u32 v2, v3, v2, s[4:5] glc
-  s_waitcnt vmcnt(0)
-  s_barrier
+  add_returning v2, v3, v2, s[4:5]
+  wait_loads 0
+  barrier
   global_load_b32 v2, v3, s[4:5]
-  s_waitcnt vmcnt(0)
+  wait_loads 0
 end atomic_only
 
 begin atomic_unlanded
   add_to_first
   global_atomic_add_u32 v3, v2, s[4:5]
-  s_barrier
+  barrier
 bad_atomic_unlanded:
   global_load_b32 v2, v3, s[4:5]
-  s_waitcnt vmcnt(0)
+  wait_loads 0
 end atomic_unlanded
 
 begin atomic_misaligned

@@ -1,14 +1,20 @@
 /* Strict mode: kernels with one mistake each are reported with rule, place and lane; their twins
- * without it are not. The kernels are in strict.s. */
+ * without it are not. The kernels are in strict.s, those of one family in strict_<family>.s. */
 #include "tests/emu/device.h"
 
 #include <elf.h>
 
 enum { ITEMS = 64, BYTES = ITEMS * 4 };
 
-struct machine {
+struct object {
     void *module;
     uint8_t *image;
+};
+
+enum { SETS = 3 };
+
+struct machine {
+    struct object object[SETS]; /* those that apply to the target */
     uint32_t out[ITEMS];
 };
 
@@ -20,14 +26,14 @@ struct mistake {
     bool always; /* an error outside strict mode too */
 };
 
-static const struct mistake mistakes[] = {
+static const struct mistake common[] = {
     {"wait_removed", "wait_kept", "poison", 0, 32, false},
     {"wait_too_weak", "wait_of_first", "poison", 0, 32, false},
-    {"wait_mixed", "wait_mixed_kept", "poison", 0, 32, false},
     {"address_unloaded", "address_loaded", "poison", -1, 32, false},
     {"branch_unloaded", "branch_loaded", "poison", -1, 32, false},
     {"exec_unloaded", "exec_loaded", "poison", 0, 32, false},
     {"overwritten", "not_overwritten", "overwrite", 0, 32, false},
+    {"overwritten_at_end", "landed_at_end", "overwrite", 0, 32, false},
     {"undefined", "defined", "poison", 5, 32, false},
     {"lds_undefined", "lds_defined", "poison", 5, 32, false},
     {"fence_removed", "fence_kept", "race", 0, 64, false},
@@ -56,7 +62,37 @@ static const struct mistake mistakes[] = {
     {"atomic_misaligned", "atomic_only", "misaligned", 0, 32, true},
 };
 
-enum { MISTAKES = sizeof mistakes / sizeof mistakes[0], LIMIT = 100000 };
+static const struct mistake gfx11[] = {
+    {"wait_mixed", "wait_mixed_kept", "poison", 0, 32, false},
+};
+
+static const struct mistake gfx12[] = {
+    {"scalars_in_order", "scalars_all", "poison", -1, 32, false},
+    {"counter_of_others", "counter_of_both", "poison", 0, 32, false},
+    {"counter_too_weak", "counter_of_both", "poison", 0, 32, false},
+    {"counter_loads_weak", "counter_loads_kept", "poison", 0, 32, false},
+    {"invalidate_weak", "invalidate_counts", "poison", 0, 32, false},
+    {"stores_unwaited", "stores_waited", "race", 0, 64, false},
+    {"barrier_wait_removed", "barrier_wait_kept", "race", 0, 64, false},
+    {"stored_after_signal", "landed_before_signal", "race", 0, 64, false},
+    {"landed_after_signal", "landed_before_signal", "race", 0, 64, false},
+    {"loaded_after_signal", "loaded_before_signal", "race", 0, 64, false},
+    {"global_after_signal", "stores_waited", "race", 0, 64, false},
+    {"barrier_unsignalled", "barrier_first", "barrier", -1, 32, true},
+    {"barrier_signalled_twice", "barrier_first", "barrier", -1, 32, true},
+};
+
+static const struct set {
+    const char *family, *object; /* "": every target */
+    const struct mistake *mistakes;
+    size_t count;
+} sets[SETS] = {
+    {"", "strict", common, sizeof common / sizeof common[0]},
+    {"gfx11", "strict_gfx11", gfx11, sizeof gfx11 / sizeof gfx11[0]},
+    {"gfx12", "strict_gfx12", gfx12, sizeof gfx12 / sizeof gfx12[0]},
+};
+
+enum { LIMIT = 100000 };
 
 /* The value of a symbol. */
 static uint64_t symbol(const uint8_t *image, const char *name)
@@ -77,25 +113,26 @@ static uint64_t symbol(const uint8_t *image, const char *name)
 }
 
 /* Runs a kernel on fresh memory of exactly ITEMS dwords each. */
-static int run(struct machine *m, const char *kernel, unsigned items)
+static int run(struct machine *m, const struct object *object, const char *kernel, unsigned items)
 {
     uint32_t values[ITEMS];
     for (unsigned i = 0; i < ITEMS; i++)
         values[i] = 100 + i;
     void *in = device_copy(values, BYTES), *out = device_alloc(BYTES);
-    int code = try_launch(m->module, kernel, 1, items, (void *[]){ARG(out), ARG(in)});
+    int code = try_launch(object->module, kernel, 1, items, (void *[]){ARG(out), ARG(in)});
     succeeds(hipMemcpy(m->out, out, BYTES, TO_HOST));
     succeeds(hipFree(in));
     succeeds(hipFree(out));
     return code;
 }
 
-static void expect_finding(struct machine *m, const struct mistake *bad)
+static void expect_finding(struct machine *m, const struct object *object,
+                           const struct mistake *bad)
 {
     char label[64];
     snprintf(label, sizeof label, "bad_%s", bad->kernel);
-    uint64_t pc = symbol(m->image, label) - symbol(m->image, bad->kernel);
-    int code = run(m, bad->kernel, bad->items);
+    uint64_t pc = symbol(object->image, label) - symbol(object->image, bad->kernel);
+    int code = run(m, object, bad->kernel, bad->items);
     if (code != hipErrorLaunchFailure || ws_emu_finding_count() == 0)
         fail_msg("%s: not reported (%s)", bad->kernel, hipGetErrorName(code));
     const struct ws_emu_finding *finding = ws_emu_finding(0);
@@ -106,44 +143,60 @@ static void expect_finding(struct machine *m, const struct mistake *bad)
     assert_non_null(strstr(finding->text, bad->kernel));
 }
 
+static void expect_no_finding_of_twin(struct machine *m, const struct object *object,
+                                      const struct mistake *bad)
+{
+    if (bad->twin)
+        succeeds(run(m, object, bad->twin, bad->items));
+}
+
+static void expect_less(struct machine *m, const struct object *object, const struct mistake *bad)
+{
+    if (bad->always)
+        expect_finding(m, object, bad);
+    else
+        succeeds(run(m, object, bad->kernel, bad->items));
+}
+
+static void expect_race(struct machine *m, const struct object *object, const struct mistake *bad)
+{
+    if (strcmp(bad->rule, "race") == 0)
+        expect_finding(m, object, bad);
+}
+
+/* Every mistake that applies to the target. */
+static void each(struct machine *m, bool strict, uint64_t seed,
+                 void (*check)(struct machine *m, const struct object *object,
+                               const struct mistake *bad))
+{
+    for (int s = 0; s < SETS; s++)
+        for (size_t i = 0; m->object[s].module && i < sets[s].count; i++) {
+            configure(strict, seed, LIMIT);
+            check(m, &m->object[s], &sets[s].mistakes[i]);
+        }
+}
+
 static void reports_every_mistake(void **state)
 {
-    for (int i = 0; i < MISTAKES; i++) {
-        configure(true, random64(), LIMIT);
-        expect_finding(*state, &mistakes[i]);
-    }
+    each(*state, true, random64(), expect_finding);
 }
 
 static void passes_every_twin(void **state)
 {
-    for (int i = 0; i < MISTAKES; i++) {
-        configure(true, random64(), LIMIT);
-        if (mistakes[i].twin)
-            succeeds(run(*state, mistakes[i].twin, mistakes[i].items));
-    }
+    each(*state, true, random64(), expect_no_finding_of_twin);
 }
 
 /* The same mistakes outside strict mode: only what no machine can execute is one. */
 static void reports_less_outside_strict_mode(void **state)
 {
-    for (int i = 0; i < MISTAKES; i++) {
-        configure(false, random64(), LIMIT);
-        if (mistakes[i].always)
-            expect_finding(*state, &mistakes[i]);
-        else
-            succeeds(run(*state, mistakes[i].kernel, mistakes[i].items));
-    }
+    each(*state, false, random64(), expect_less);
 }
 
 /* A race is seen in whichever order the waves run. */
 static void sees_races_in_every_order(void **state)
 {
-    for (uint64_t seed = 0; seed < 8; seed++) {
-        configure(true, seed, LIMIT);
-        for (int i = 0; i < MISTAKES; i++)
-            if (strcmp(mistakes[i].rule, "race") == 0)
-                expect_finding(*state, &mistakes[i]);
-    }
+    for (uint64_t seed = 0; seed < 8; seed++)
+        each(*state, true, seed, expect_race);
 }
 
 /* The twins compute what they should. */
@@ -151,20 +204,36 @@ static void twins_are_right(void **state)
 {
     struct machine *m = *state;
     configure(true, random64(), LIMIT);
-    succeeds(run(m, "wait_kept", 64));
+    succeeds(run(m, &m->object[0], "wait_kept", 64));
     for (unsigned i = 0; i < ITEMS; i++)
         assert_int_equal(m->out[i], 101 + i);
-    succeeds(run(m, "fence_kept", 64));
+    succeeds(run(m, &m->object[0], "fence_kept", 64));
     for (unsigned i = 0; i < ITEMS; i++)
         assert_int_equal(m->out[i], i ^ 32);
+}
+
+/* s_barrier_signal_isfirst is true in one wave, whichever order they run in. */
+static void one_wave_is_first(void **state)
+{
+    struct machine *m = *state;
+    const struct object *object = &m->object[SETS - 1];
+    for (uint64_t seed = 0; object->module && seed < 8; seed++) {
+        configure(true, seed, LIMIT);
+        succeeds(run(m, object, "barrier_first", 64));
+        assert_int_equal(m->out[0] + m->out[32], 1);
+    }
 }
 
 static int set_up(void **state)
 {
     struct machine *m = calloc(1, sizeof *m);
     assert_non_null(m);
-    m->module = load_module("strict");
-    m->image = read_file(object_path("strict")).bytes;
+    for (int s = 0; s < SETS; s++) {
+        if (strncmp(test_target, sets[s].family, strlen(sets[s].family)) != 0)
+            continue;
+        m->object[s].module = load_module(sets[s].object);
+        m->object[s].image = read_file(object_path(sets[s].object)).bytes;
+    }
     *state = m;
     return 0;
 }
@@ -172,8 +241,11 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct machine *m = *state;
-    succeeds(hipModuleUnload(m->module));
-    free(m->image);
+    for (int s = 0; s < SETS; s++) {
+        if (m->object[s].module)
+            succeeds(hipModuleUnload(m->object[s].module));
+        free(m->object[s].image);
+    }
     free(m);
     return 0;
 }
@@ -187,6 +259,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(reports_less_outside_strict_mode),
         cmocka_unit_test(sees_races_in_every_order),
         cmocka_unit_test(twins_are_right),
+        cmocka_unit_test(one_wave_is_first),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
