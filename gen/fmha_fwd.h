@@ -182,6 +182,9 @@ int ws_fwd_carried_row(struct ws_fwd *f, int row, struct ws_value **carried[]);
  * is ws_fwd_element_key(f, k, 0) more. */
 struct ws_value *ws_fwd_lane_key(struct ws_fwd *f);
 
+/* The lane that does so is the row, counted from 0, of a key of the first tiles; -1: of none. */
+int ws_fwd_row_of_key(const struct ws_fwd *f, int key);
+
 /* Where element i of the lane's part of score tile k lies: the sum of what the lane says and what
  * the element says, of the key in its block and of the query in its row tile. */
 struct ws_value *ws_fwd_first_key(struct ws_fwd *f);
@@ -255,8 +258,9 @@ void ws_fwd_find_diagonals(struct ws_fwd *f);
 void ws_fwd_mask(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
                  struct ws_value *scores[WS_FWD_KEYS_MAX]);
 
-/* Whether scores are more than scaled products: then score products start from 0, and ws_fwd_modify
- * turns them into log2 units relative to m. */
+/* Whether score products start from 0, not from -m, and ws_fwd_modify turns them into log2 units
+ * relative to m: where scores are more than scaled products, and where the target scales and
+ * subtracts in one instruction for two scores. */
 bool ws_fwd_modifies(const struct ws_spec *spec);
 void ws_fwd_start_modify(struct ws_fwd *f, struct ws_value *first_key);
 void ws_fwd_modify(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
@@ -346,6 +350,9 @@ int ws_fwd_lds_bytes(const struct ws_spec *spec);
  * and of an operand. */
 int ws_fwd_fragment_piece(const struct ws_fwd_tiling *tiling);
 int ws_fwd_fragment_bytes(const struct ws_fwd_tiling *tiling);
+
+/* K in fragment order: the operand of a chunk and a tile of scores. */
+int ws_fwd_key_fragment_bytes(const struct ws_fwd_tiling *tiling);
 
 /* Bytes from one row to the next in LDS. */
 int ws_fwd_lds_row_bytes(const struct ws_spec *spec, int elements);

@@ -48,9 +48,9 @@ static enum ws_status check_unused(const struct ws_spec *spec, struct ws_error *
 {
     const int *lever = spec->lever;
     const bool is_staged = ws_fwd_stages(spec);
-    const bool has_rows = ws_fwd_stages_keys(spec) || lever[WS_LEVER_q_mode] == WS_Q_MODE_LDS ||
-                          lever[WS_LEVER_v_mode] == WS_V_MODE_LDS ||
-                          lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_T;
+    const bool has_rows =
+        lever[WS_LEVER_k_mode] == WS_K_MODE_LDS || lever[WS_LEVER_q_mode] == WS_Q_MODE_LDS ||
+        lever[WS_LEVER_v_mode] == WS_V_MODE_LDS || lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_T;
     if (lever[WS_LEVER_stages] > 1 && !is_staged)
         return ws_fail(error, WS_ERROR_SPEC,
                        "stages %d with neither K nor V in LDS: there is nothing to buffer; set "

@@ -8,9 +8,15 @@
 
 static const double log2_e = 1.4426950408889634;
 
-bool ws_fwd_modifies(const struct ws_spec *spec)
+static bool has_features(const struct ws_spec *spec)
 {
     return spec->softcap || spec->alibi || spec->bias;
+}
+
+bool ws_fwd_modifies(const struct ws_spec *spec)
+{
+    const bool is_exact = spec->lever[WS_LEVER_q_scale] == WS_Q_SCALE_EXACT;
+    return has_features(spec) || (is_exact && ws_fwd_tiling(spec).target->packed_f32);
 }
 
 static struct ws_value *of_head(struct ws_fwd *f, enum ws_fwd_arg array, struct ws_value *head)
@@ -175,7 +181,9 @@ void ws_fwd_modify(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
     const struct ws_spec *spec = f->spec;
     const bool is_capped = spec->softcap && !ws_is_mutant(f->mutant, softcap_skipped);
     struct ws_value *distance = spec->alibi ? first_distance(f, block, row) : NULL;
-    for (int k = 0; k < f->keys; k++) {
+    for (int k = 0; !has_features(spec) && k < f->keys; k++)
+        scores[k] = ws_fma(b, scores[k], f->scores_to_log2, f->row[row].negative_max);
+    for (int k = 0; has_features(spec) && k < f->keys; k++) {
         for (int i = 0; i < f->atom->c_elements; i++) {
             struct ws_value *x = ws_element(b, scores[k], i);
             struct ws_value *negative_max = ws_element(b, f->row[row].negative_max, i);

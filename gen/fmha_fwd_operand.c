@@ -65,10 +65,34 @@ static struct run run_of_chunk(const struct ws_fwd *f, int c)
     return (struct run){c * f->tiling.chunk, f->tiling.chunk_run, f->tiling.chunk_step};
 }
 
+static bool is_key_fragment(const struct ws_fwd *f)
+{
+    return f->spec->lever[WS_LEVER_k_mode] == WS_K_MODE_LDS_FRAG;
+}
+
+/* The lane's place in an operand in fragment order, whose pieces have so many bytes. */
+static struct ws_value *fragment_place(struct ws_fwd *f, int piece, bool is_replicated)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *row = ws_mul(b, ws_fwd_column(f), ws_i32(b, (uint32_t)piece));
+    return ws_add(b, row, ws_fwd_lane_group(f, is_replicated ? 0 : f->tiling.side * piece));
+}
+
+/* An operand of `elements` of a lane from there. */
+static struct ws_value *load_fragment(struct ws_fwd *f, struct ws_value *place, int start,
+                                      int elements, int piece)
+{
+    if (elements > PIECE_ELEMENTS)
+        return ws_lds_load_split(&f->b, place, start, f->tiling.side * piece, elements / 2, piece);
+    return ws_lds_load(&f->b, place, start, elements / 2, piece);
+}
+
 struct ws_value *ws_fwd_key_place(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
     const int bytes = f->stage.key_row_bytes;
+    if (is_key_fragment(f))
+        return fragment_place(f, PIECE, f->tiling.chunk_step == 0);
     struct ws_value *row = ws_mul(b, ws_fwd_lane_key(f), ws_i32(b, (uint32_t)bytes));
     return ws_add(b, row, group_bytes(f, bytes, f->tiling.chunk_step));
 }
@@ -77,6 +101,10 @@ struct ws_value *ws_fwd_staged_key(struct ws_fwd *f, int tile, int c)
 {
     struct ws_builder *b = &f->b;
     const int bytes = f->stage.key_row_bytes, key = ws_fwd_element_key(f, tile, 0);
+    if (is_key_fragment(f))
+        return load_fragment(f, f->stage.key_place,
+                             (tile * f->chunks + c) * ws_fwd_key_fragment_bytes(&f->tiling),
+                             f->tiling.chunk_run, PIECE);
     return load_row(f, f->stage.key_place, bytes, run_of_chunk(f, c), key * bytes,
                     ws_add(b, ws_fwd_lane_key(f), ws_i32(b, (uint32_t)key)));
 }
@@ -126,19 +154,19 @@ struct ws_value *ws_fwd_value_place(struct ws_fwd *f, struct ws_fwd_group group)
     struct ws_builder *b = &f->b;
     const struct ws_fwd_tiling *tiling = &f->tiling;
     const int mode = f->spec->lever[WS_LEVER_v_mode], row_bytes = f->stage.value_row_bytes;
-    int lane_bytes = ws_fwd_fragment_piece(tiling); /* lds_frag */
-    struct ws_value *group_part =
-        ws_fwd_lane_group(f, tiling->slice_step > 0 ? tiling->side * lane_bytes : 0);
+    struct ws_value *start = ws_i32(b, (uint32_t)f->stage.value_start), *place, *row;
     if (mode == WS_V_MODE_LDS_T) {
-        lane_bytes = group.tiles * row_bytes;
-        group_part = group_bytes(f, row_bytes, tiling->slice_step);
+        row = ws_i32(b, (uint32_t)(group.tiles * row_bytes));
+        place = ws_add(b, ws_mul(b, ws_fwd_column(f), row),
+                       group_bytes(f, row_bytes, tiling->slice_step));
     } else if (mode == WS_V_MODE_LDS) {
-        lane_bytes = group.tiles * WS_FWD_ELEMENT_BYTES;
-        group_part = ws_fwd_lane_group(f, tiling->slice_step * row_bytes);
+        row = ws_i32(b, (uint32_t)(group.tiles * WS_FWD_ELEMENT_BYTES));
+        place = ws_add(b, ws_mul(b, ws_fwd_column(f), row),
+                       ws_fwd_lane_group(f, tiling->slice_step * row_bytes));
+    } else {
+        place = fragment_place(f, ws_fwd_fragment_piece(tiling), tiling->slice_step == 0);
     }
-    struct ws_value *place = ws_mul(b, ws_fwd_column(f), ws_i32(b, (uint32_t)lane_bytes));
-    place = ws_add(b, place, group_part);
-    return ws_add(b, place, ws_i32(b, (uint32_t)f->stage.value_start));
+    return ws_add(b, place, start);
 }
 
 /* The lane's address in a group; the carried one is that of the first. */
@@ -186,19 +214,6 @@ static struct ws_value *load_column(struct ws_fwd *f, struct ws_fwd_group group,
     return operand;
 }
 
-/* V in fragment order. */
-static struct ws_value *load_fragment(struct ws_fwd *f, int tile, int slice)
-{
-    struct ws_builder *b = &f->b;
-    const struct ws_fwd_tiling *tiling = &f->tiling;
-    const int bytes = ws_fwd_fragment_bytes(tiling), piece = ws_fwd_fragment_piece(tiling);
-    const int start = (slice * f->head_tiles + tile) * bytes, dwords = tiling->slice_run / 2;
-    if (tiling->slice_run > PIECE_ELEMENTS)
-        return ws_lds_load_split(b, f->stage.value_place, start, tiling->side * piece, dwords,
-                                 piece);
-    return ws_lds_load(b, f->stage.value_place, start, dwords, piece);
-}
-
 struct ws_value *ws_fwd_staged_value(struct ws_fwd *f, struct ws_fwd_group group, int t, int slice)
 {
     struct ws_builder *b = &f->b;
@@ -208,7 +223,10 @@ struct ws_value *ws_fwd_staged_value(struct ws_fwd *f, struct ws_fwd_group group
     if (mode == WS_V_MODE_LDS)
         return load_column(f, group, t, slice);
     if (mode == WS_V_MODE_LDS_FRAG)
-        return load_fragment(f, group.first + t, slice);
+        return load_fragment(f, f->stage.value_place,
+                             (slice * f->head_tiles + group.first + t) *
+                                 ws_fwd_fragment_bytes(tiling),
+                             tiling->slice_run, ws_fwd_fragment_piece(tiling));
     struct ws_value *dim = ws_add(b, ws_mul(b, ws_fwd_column(f), ws_i32(b, (uint32_t)group.tiles)),
                                   ws_i32(b, (uint32_t)first));
     struct run run = {slice * tiling->slice, tiling->slice_run, tiling->slice_step};

@@ -175,6 +175,15 @@ static int key_of_row(const struct ws_fwd *f, int row)
     return row;
 }
 
+int ws_fwd_row_of_key(const struct ws_fwd *f, int key)
+{
+    for (int row = 0; row < f->tiling.side; row++) {
+        if (key_of_row(f, row) == key)
+            return row;
+    }
+    return -1;
+}
+
 /* Every bit of the row is a bit of the key. */
 static struct ws_value *swap_lane_key(struct ws_fwd *f)
 {

@@ -6,12 +6,12 @@
 enum {
     PIECE = WS_FWD_PIECE,
     PIECE_ELEMENTS = PIECE / WS_FWD_ELEMENT_BYTES,
-    VALUE_RUN = 4, /* head dims of a unit where V is transposed on the way */
+    VALUE_RUN = 4, /* head dims of a unit where V is transposed on the way, or those of one row */
 };
 
 bool ws_fwd_stages_keys(const struct ws_spec *spec)
 {
-    return spec->lever[WS_LEVER_k_mode] == WS_K_MODE_LDS;
+    return spec->lever[WS_LEVER_k_mode] != WS_K_MODE_GLOBAL;
 }
 
 bool ws_fwd_stages_values(const struct ws_spec *spec)
@@ -23,6 +23,11 @@ bool ws_fwd_stages_values(const struct ws_spec *spec)
 bool ws_fwd_stages(const struct ws_spec *spec)
 {
     return ws_fwd_stages_keys(spec) || ws_fwd_stages_values(spec);
+}
+
+static bool is_key_fragment(const struct ws_fwd *f)
+{
+    return f->spec->lever[WS_LEVER_k_mode] == WS_K_MODE_LDS_FRAG;
 }
 
 static bool is_transposed(const struct ws_fwd *f)
@@ -54,6 +59,11 @@ int ws_fwd_fragment_piece(const struct ws_fwd_tiling *tiling)
 {
     const int keys = tiling->slice_run < PIECE_ELEMENTS ? tiling->slice_run : PIECE_ELEMENTS;
     return keys * WS_FWD_ELEMENT_BYTES;
+}
+
+int ws_fwd_key_fragment_bytes(const struct ws_fwd_tiling *tiling)
+{
+    return tiling->side * tiling->chunk * WS_FWD_ELEMENT_BYTES;
 }
 
 int ws_fwd_fragment_bytes(const struct ws_fwd_tiling *tiling)
@@ -101,7 +111,7 @@ static struct ws_value *fragment_place(struct ws_fwd *f, const struct ws_fwd_cop
     const int piece_bytes = ws_fwd_fragment_piece(tiling);
     const int piece_keys = piece_bytes / WS_FWD_ELEMENT_BYTES;
     const uint32_t pieces = (uint32_t)(tiling->slice / piece_keys);
-    struct ws_value *dim = ws_mul(b, run, ws_i32(b, VALUE_RUN));
+    struct ws_value *dim = ws_mul(b, run, ws_i32(b, (uint32_t)copy->run));
     struct ws_value *tiles = ws_i32(b, (uint32_t)copy->tiles);
     struct ws_value *tile =
         ws_add(b, ws_remainder(b, dim, tiles), ws_i32(b, (uint32_t)(copy->first / tiling->side)));
@@ -124,7 +134,7 @@ static struct ws_value *transposed_place(struct ws_fwd *f, const struct ws_fwd_c
 {
     struct ws_builder *b = &f->b;
     struct ws_value *dim =
-        ws_add(b, ws_mul(b, run, ws_i32(b, VALUE_RUN)), ws_i32(b, (uint32_t)copy->first));
+        ws_add(b, ws_mul(b, run, ws_i32(b, (uint32_t)copy->run)), ws_i32(b, (uint32_t)copy->first));
     struct ws_value *column = ws_divide(b, key, ws_i32(b, PIECE_ELEMENTS));
     struct ws_value *place = ws_fwd_lds_row(f, dim, f->stage.value_row_bytes, column,
                                             ws_divide(b, dim, ws_i32(b, PIECE_ELEMENTS)));
@@ -132,11 +142,39 @@ static struct ws_value *transposed_place(struct ws_fwd *f, const struct ws_fwd_c
     return ws_add(b, place, ws_mul(b, slot, ws_i32(b, WS_FWD_ELEMENT_BYTES)));
 }
 
+/* Where a piece of a key goes in fragment order. Every bit of the key is a bit of its tile of
+ * scores or of its row there. */
+static struct ws_value *key_fragment_place(struct ws_fwd *f, struct ws_value *key,
+                                           struct ws_value *column)
+{
+    struct ws_builder *b = &f->b;
+    const int bytes = ws_fwd_key_fragment_bytes(&f->tiling);
+    const int pieces = f->tiling.chunk / PIECE_ELEMENTS;
+    struct ws_value *chunk = ws_shift_right(b, column, ws_fwd_log2(pieces));
+    struct ws_value *piece = ws_and(b, column, ws_i32(b, (uint32_t)pieces - 1));
+    struct ws_value *place =
+        ws_add(b, ws_mul(b, chunk, ws_i32(b, (uint32_t)bytes)),
+               ws_mul(b, piece, ws_i32(b, (uint32_t)(f->tiling.side * PIECE))));
+    for (int bit = 0; 1 << bit < f->block; bit++) {
+        const int row = ws_fwd_row_of_key(f, 1 << bit);
+        int step = row * PIECE;
+        for (int k = 0; row < 0 && k < f->keys; k++) {
+            if (ws_fwd_element_key(f, k, 0) == 1 << bit)
+                step = k * f->chunks * bytes;
+        }
+        struct ws_value *is_set = ws_and(b, ws_shift_right(b, key, bit), ws_i32(b, 1));
+        place = ws_add(b, place, ws_mul(b, is_set, ws_i32(b, (uint32_t)step)));
+    }
+    return place;
+}
+
 /* Where a unit goes in a buffer, by its first key and its run. */
 static struct ws_value *target_place(struct ws_fwd *f, const struct ws_fwd_copy *copy,
                                      struct ws_value *key, struct ws_value *run)
 {
     struct ws_builder *b = &f->b;
+    if (!copy->is_value && is_key_fragment(f))
+        return key_fragment_place(f, key, run);
     if (!copy->is_value)
         return ws_fwd_lds_row(f, key, f->stage.key_row_bytes, run, key);
     struct ws_value *place;
@@ -155,6 +193,8 @@ static struct ws_value *target_place(struct ws_fwd *f, const struct ws_fwd_copy 
 /* LDS bytes from a unit to that of `keys` keys later, a multiple of 16. */
 static int key_step_bytes(const struct ws_fwd *f, const struct ws_fwd_copy *copy, int keys)
 {
+    if (!copy->is_value && is_key_fragment(f))
+        return keys / f->tiling.side * f->chunks * ws_fwd_key_fragment_bytes(&f->tiling);
     if (!copy->is_value)
         return keys * f->stage.key_row_bytes;
     if (f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS)
@@ -176,14 +216,20 @@ static struct ws_value *unit_of(struct ws_fwd *f, const struct ws_fwd_copy *copy
 static struct ws_value *unit_key(struct ws_fwd *f, const struct ws_fwd_copy *copy, int round)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *row = ws_divide(b, unit_of(f, copy, round), ws_i32(b, (uint32_t)copy->runs));
+    struct ws_value *unit = unit_of(f, copy, round), *spread = ws_i32(b, (uint32_t)copy->spread);
+    struct ws_value *row = ws_divide(b, unit, ws_i32(b, (uint32_t)(copy->runs * copy->spread)));
+    if (copy->spread > 1)
+        row = ws_add(b, ws_mul(b, row, spread), ws_remainder(b, unit, spread));
     return ws_mul(b, row, ws_i32(b, (uint32_t)copy->keys));
 }
 
 static struct ws_value *unit_run(struct ws_fwd *f, const struct ws_fwd_copy *copy, int round)
 {
     struct ws_builder *b = &f->b;
-    return ws_remainder(b, unit_of(f, copy, round), ws_i32(b, (uint32_t)copy->runs));
+    struct ws_value *unit = unit_of(f, copy, round);
+    if (copy->spread > 1)
+        unit = ws_divide(b, unit, ws_i32(b, (uint32_t)copy->spread));
+    return ws_remainder(b, unit, ws_i32(b, (uint32_t)copy->runs));
 }
 
 static struct ws_value *column_bytes(struct ws_fwd *f, const struct ws_fwd_copy *copy, int round)
@@ -202,7 +248,8 @@ static void add_copy(struct ws_fwd *f, struct ws_fwd_copy copy, int dims)
     copy.units = f->block / copy.keys * copy.runs;
     copy.rounds = (copy.units + f->stage.threads - 1) / f->stage.threads;
     const int step = f->stage.threads / copy.runs * copy.keys;
-    const bool is_alike = f->stage.threads % copy.runs == 0 && step % f->tiling.slice == 0 &&
+    const int period = f->tiling.slice > f->tiling.side ? f->tiling.slice : f->tiling.side;
+    const bool is_alike = f->stage.threads % (copy.runs * copy.spread) == 0 && step % period == 0 &&
                           f->spec->lever[WS_LEVER_v_mode] != WS_V_MODE_LDS_T;
     copy.step = is_alike && copy.units % f->stage.threads == 0 ? step : 0;
     for (int i = 0; i < (copy.step ? 1 : copy.rounds); i++) {
@@ -215,33 +262,40 @@ static void add_copy(struct ws_fwd *f, struct ws_fwd_copy copy, int dims)
 }
 
 /* Keys of a unit of V: two keys share a register, and more of them share a store. */
-static int unit_keys(const struct ws_fwd *f, int dims)
+static int unit_keys(const struct ws_fwd *f, int runs)
 {
     const int most = WS_FWD_UNIT_KEYS_MAX;
     const bool is_narrow = ws_fwd_fragment_piece(&f->tiling) < most * WS_FWD_ELEMENT_BYTES;
     if (!is_transposed(f))
         return 1;
-    return !is_narrow && f->block * dims / (most * VALUE_RUN) >= f->stage.threads ? most : most / 2;
+    return !is_narrow && f->block * runs / most >= f->stage.threads ? most : most / 2;
 }
 
 static void add_copies(struct ws_fwd *f)
 {
     if (ws_fwd_stages_keys(f->spec))
-        add_copy(f, (struct ws_fwd_copy){.run = PIECE_ELEMENTS, .keys = 1}, f->spec->head_dim_qk);
+        add_copy(f,
+                 (struct ws_fwd_copy){.run = PIECE_ELEMENTS,
+                                      .keys = 1,
+                                      .spread = is_key_fragment(f) ? WS_FWD_SPREAD_MAX : 1},
+                 f->spec->head_dim_qk);
     if (!ws_fwd_stages_values(f->spec))
         return;
     const bool in_groups = is_transposed(f);
     struct ws_fwd_group group = ws_fwd_group_at(f, 0);
     if (!in_groups)
-        add_copy(f, (struct ws_fwd_copy){.is_value = true, .run = PIECE_ELEMENTS, .keys = 1},
-                 f->spec->head_dim_v);
+        add_copy(
+            f,
+            (struct ws_fwd_copy){.is_value = true, .run = PIECE_ELEMENTS, .keys = 1, .spread = 1},
+            f->spec->head_dim_v);
     for (; in_groups && group.tiles; group = ws_fwd_group_at(f, group.first + group.tiles)) {
         struct ws_fwd_copy copy = {.is_value = true,
                                    .first = group.first * f->tiling.side,
-                                   .run = VALUE_RUN,
+                                   .run = group.tiles == 2 ? 2 : VALUE_RUN,
+                                   .spread = 1,
                                    .tiles = group.tiles};
         const int dims = ws_fwd_group_rows(f, group) * group.tiles;
-        copy.keys = unit_keys(f, dims);
+        copy.keys = unit_keys(f, dims / copy.run);
         add_copy(f, copy, dims);
     }
 }
@@ -285,7 +339,7 @@ void ws_fwd_stage_start(struct ws_fwd *f)
     if (!ws_fwd_stages(spec))
         return;
     stage->threads = spec->lever[WS_LEVER_num_waves] * f->tiling.target->wave_size;
-    stage->key_row_bytes = ws_fwd_key_row_bytes(spec);
+    stage->key_row_bytes = ws_fwd_key_row_bytes(spec); /* in fragment order the average */
     stage->value_row_bytes = ws_fwd_lds_row_bytes(spec, is_transposed(f) ? block : value_dim);
     stage->value_start = ws_fwd_stages_keys(spec) ? block * stage->key_row_bytes : 0;
     stage->buffer_bytes = stage->value_start;

@@ -11,6 +11,7 @@ enum {
     WS_FWD_COPIES_MAX = 6, /* K, and V in at most 5 groups: 8 + 4 + 1 + 1 + 1 tiles */
     WS_FWD_ROUNDS_MAX = 32,
     WS_FWD_UNIT_KEYS_MAX = 8,
+    WS_FWD_SPREAD_MAX = 8,
     WS_FWD_PIECE = 16, /* bytes of the widest LDS access */
 };
 
@@ -21,6 +22,7 @@ struct ws_fwd_copy {
     int first;     /* head dim of the first run */
     int run, runs; /* head dims of a run; runs of a key */
     int keys;      /* of a unit */
+    int spread;    /* units of so many keys, of one run, are neighbours; 1: runs are */
     int units, rounds;
     int step;  /* keys from one round to the next, where nothing else differs; 0: rounds differ */
     int tiles; /* of V's group */

@@ -16,11 +16,15 @@ static bool is_transposed(const struct ws_fwd *f)
 
 struct ws_fwd_group ws_fwd_group_at(const struct ws_fwd *f, int first)
 {
-    /* A lane's run is one load; or the units in which V is staged, of 4 head dims, lie in a run. */
+    /* A lane's run is one load; or the units in which V is staged, of 4 head dims or all of a run,
+     * lie in a run. */
     static const int run_sizes[] = {WS_FWD_GROUP_MAX, 6, 4, 2, 0};
-    static const int staged_sizes[] = {WS_FWD_GROUP_MAX, 4, 0};
+    static const int staged_sizes[] = {WS_FWD_GROUP_MAX, 4, 2, 0};
+    static const int staged_wide_sizes[] = {WS_FWD_GROUP_MAX, 4, 0}; /* loads of 2 do not pay */
     const bool is_staged = ws_fwd_stages_values(f->spec);
-    const int *sizes = is_staged ? staged_sizes : run_sizes;
+    const int *sizes = run_sizes;
+    if (is_staged)
+        sizes = f->tiling.slice_step > 0 ? staged_sizes : staged_wide_sizes;
     const bool is_rows =
         is_staged || is_transposed(f) || f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_ROWS;
     const int left = f->head_tiles - first;

@@ -76,6 +76,16 @@ static void set_types(struct ws_builder *b)
     b->global_pointer = LLVMPointerTypeInContext(b->context, 1);
 }
 
+static LLVMValueRef opaque_one(struct ws_builder *b)
+{
+    static const char constraints[] = "=s,0";
+    LLVMTypeRef type = LLVMFunctionType(b->f32, &b->f32, 1, false);
+    LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, constraints, sizeof constraints - 1, false,
+                                            false, LLVMInlineAsmDialectATT, false);
+    LLVMValueRef one = LLVMConstReal(b->f32, 1);
+    return LLVMBuildCall2(b->llvm, type, nothing, &one, 1, "");
+}
+
 void ws_kernel_begin(struct ws_builder *b, struct LLVMOpaqueModule *module, const char *symbol,
                      const struct ws_arg_table *args, const struct ws_kernel_attributes *attributes)
 {
@@ -100,6 +110,8 @@ void ws_kernel_begin(struct ws_builder *b, struct LLVMOpaqueModule *module, cons
     }
     LLVMPositionBuilderAtEnd(b->llvm,
                              LLVMAppendBasicBlockInContext(b->context, b->function, "entry"));
+    if (b->target->nearest == WS_NEAREST_MIX)
+        b->one = opaque_one(b);
 }
 
 void ws_kernel_end(struct ws_builder *b)

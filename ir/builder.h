@@ -28,6 +28,7 @@ struct ws_builder {
     struct LLVMOpaqueModule *module;
     struct LLVMOpaqueBuilder *llvm;
     struct LLVMOpaqueValue *function;
+    struct LLVMOpaqueValue *one; /* f32, but the optimiser cannot know that */
     struct LLVMOpaqueType *i1, *i16, *i32, *i64, *f16, *bf16, *f32, *global_pointer;
 };
 

@@ -9,19 +9,22 @@
  */
 #define CDNA                                                                                       \
     .wave_size = 64, .vgpr_max = 256, .sgpr_max = 102, .waves_per_simd_max = 8,                    \
-    .buffer_word3 = 0x00020000, .accumulation_vgprs = true
-#define FAMILY_CDNA2 CDNA, .lds_bytes = 65536, .lds_file = 65536, .atoms = ws_atoms_cdna
+    .buffer_word3 = 0x00020000, .accumulation_vgprs = true, .packed_f32 = true
+#define FAMILY_CDNA2                                                                               \
+    CDNA, .lds_bytes = 65536, .lds_file = 65536, .atoms = ws_atoms_cdna, .nearest = WS_NEAREST_MIX
 #define FAMILY_CDNA3                                                                               \
-    CDNA, .lds_bytes = 65536, .lds_file = 65536, .atoms = ws_atoms_cdna, .dma_bytes = 4
+    CDNA, .lds_bytes = 65536, .lds_file = 65536, .atoms = ws_atoms_cdna,                           \
+        .nearest = WS_NEAREST_MIX, .dma_bytes = 4
 #define FAMILY_CDNA4                                                                               \
     CDNA, .lds_bytes = 163840, .lds_file = 163840, .atoms = ws_atoms_cdna4, .dma_bytes = 16,       \
-        .bf16_dot = true, .pack_nearest = true, .transpose_load = WS_TRANSPOSE_LDS
+        .bf16_dot = true, .nearest = WS_NEAREST_PAIR, .transpose_load = WS_TRANSPOSE_LDS
 #define RDNA                                                                                       \
     .wave_size = 32, .vgpr_max = 256, .sgpr_max = 106, .waves_per_simd_max = 16,                   \
     .lds_bytes = 65536, .lds_file = 131072, .buffer_word3 = 0x31004000, .row_exchange = true,      \
     .bf16_dot = true
 #define FAMILY_GFX11 RDNA, .atoms = ws_atoms_gfx11
-#define FAMILY_GFX12 RDNA, .atoms = ws_atoms_gfx12, .transpose_load = WS_TRANSPOSE_GLOBAL
+#define FAMILY_GFX12                                                                               \
+    RDNA, .atoms = ws_atoms_gfx12, .nearest = WS_NEAREST_MIX, .transpose_load = WS_TRANSPOSE_GLOBAL
 #define FAMILY_GFX1250                                                                             \
     .wave_size = 32, .vgpr_max = 1024, .sgpr_max = 106, .waves_per_simd_max = 16,                  \
     .lds_bytes = 327680, .lds_file = 327680, .atoms = no_atoms,                                    \

@@ -13,6 +13,10 @@
  * global_load_tr_b128, 8 lanes an 8 x 8 block. */
 enum ws_transpose_load { WS_TRANSPOSE_NONE, WS_TRANSPOSE_LDS, WS_TRANSPOSE_GLOBAL };
 
+/* How two f32 become a pair of 16-bit elements, rounded to nearest. halves: a conversion writes
+ * half a register; mix: a multiplication does, with f16; pair: one conversion writes both. */
+enum ws_nearest_pack { WS_NEAREST_HALVES, WS_NEAREST_MIX, WS_NEAREST_PAIR };
+
 struct ws_atom;
 
 struct ws_target {
@@ -30,7 +34,8 @@ struct ws_target {
     bool row_exchange;       /* permlanex16 and DPP row_xmask; else lanes exchange through LDS */
     bool accumulation_vgprs; /* AGPRs in a unified file: kernels ask for none */
     bool bf16_dot;           /* a dot product of bf16 pairs */
-    bool pack_nearest;       /* one instruction rounds two f32 to nearest and packs them */
+    bool packed_f32;         /* arithmetic of two f32 in one instruction */
+    enum ws_nearest_pack nearest;
     enum ws_transpose_load transpose_load;
     int dma_bytes;                      /* a lane's loads straight to LDS are at most so wide; 0 */
     const struct ws_atom *const *atoms; /* matrix atoms, NULL-terminated */

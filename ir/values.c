@@ -103,6 +103,9 @@ struct ws_value *ws_smax(struct ws_builder *b, struct ws_value *x, struct ws_val
 struct ws_value *ws_fma(struct ws_builder *b, struct ws_value *x, struct ws_value *y,
                         struct ws_value *z)
 {
+    match(b, &x, &y);
+    match(b, &x, &z);
+    match(b, &x, &y); /* if z was the vector */
     return same_type(b, "llvm.fma", (struct ws_value *[]){x, y, z}, 3);
 }
 

@@ -198,9 +198,15 @@ static struct ws_value *round_bf16(struct ws_builder *b, struct ws_value *x)
 struct ws_value *ws_pack_pair(struct ws_builder *b, enum ws_element element, bool nearest,
                               struct ws_value *low, struct ws_value *high)
 {
-    if (element == WS_ELEMENT_BF16 && !(nearest && b->target->pack_nearest))
+    if (element == WS_ELEMENT_BF16 && !(nearest && b->target->nearest == WS_NEAREST_PAIR))
         return nearest ? ws_high_halves(b, round_bf16(b, low), round_bf16(b, high))
                        : ws_high_halves(b, ws_as_i32(b, low), ws_as_i32(b, high));
+    if (nearest && b->target->nearest == WS_NEAREST_MIX) {
+        /* A product that is rounded to f16 goes to half a register; one with a conversion does not.
+         */
+        low = ws_fmul(b, low, ws_wrap(b->one));
+        high = ws_fmul(b, high, ws_wrap(b->one));
+    }
     if (nearest)
         return ws_pack(b, element, ws_set_element(b, ws_splat(b, low, 2), 1, high));
     struct ws_value *operands[] = {low, high};

@@ -46,6 +46,7 @@ static const struct claim {
      LDS, 1},
     {"goal_d64", "lds_layout=plain", "k_mode", "global", "lds", MEMORY, 1},
     {"goal_d64", "lds_layout=plain", "k_mode", "lds", "global", LDS, 1},
+    {"goal_d64", "lds_layout=plain bm_tiles=1", "k_mode", "lds_frag", "lds", CODE, 0},
     {"swap", "head_dim=64", "addr", "global", "buffer", VGPRS, 1},
     {"swap", "head_dim=64", "addr", "buffer", "global", VGPRS, -1},
     {"swap_d64", "", "rescale", "eager", "lazy_max", VECTOR, 1},
