@@ -114,7 +114,7 @@ static void start_rows(struct ws_fwd *f, struct ws_value *first_key)
     ws_fwd_start_values(f);
     ws_fwd_start_operands(f);
     f->k_base = ws_view_base(b, ws_fwd_addressing(f), k);
-    f->v_base = ws_view_base(b, ws_fwd_addressing(f), v);
+    f->v_base = ws_view_base(b, ws_fwd_value_addressing(f), v);
     ws_fwd_start_modify(f, first_key);
 }
 
@@ -212,7 +212,7 @@ static void advance_keys(struct ws_fwd *f)
 static void advance_values(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
-    struct ws_view v = {.addressing = ws_fwd_addressing(f), .base = f->v_base};
+    struct ws_view v = {.addressing = ws_fwd_value_addressing(f), .base = f->v_base};
     struct ws_value *keys = ws_i64(b, (uint64_t)f->block);
     f->v_base = ws_view_advance(b, &v, ws_fwd_value_step(f, keys));
 }

@@ -15,6 +15,7 @@
 #include "gen/kernel.h"
 #include "gen/setting.h"
 #include "ir/builder.h"
+#include "ir/target.h"
 #include "ir/tile.h"
 
 /* Places in the argument block. */
@@ -168,8 +169,9 @@ struct ws_value *ws_fwd_lane_row(struct ws_fwd *f, int row);
 struct ws_view ws_fwd_block_view(struct ws_fwd *f, const struct ws_fwd_block *block,
                                  struct ws_value *base, struct ws_value *stride, int head_dim);
 
-/* How K and V are addressed. */
+/* How Q and K are addressed, and V. */
 enum ws_addressing ws_fwd_addressing(const struct ws_fwd *f);
+enum ws_addressing ws_fwd_value_addressing(const struct ws_fwd *f);
 
 /* Alignment of addresses that lie a multiple of `bytes` from the start of a row. */
 int ws_fwd_run_alignment(const struct ws_fwd *f, int bytes);
@@ -345,6 +347,13 @@ bool ws_fwd_stages_keys(const struct ws_spec *spec);
 bool ws_fwd_stages_values(const struct ws_spec *spec);
 bool ws_fwd_stages(const struct ws_spec *spec);
 int ws_fwd_lds_bytes(const struct ws_spec *spec);
+
+/* How V lies in LDS: in rows of keys, in rows of head dims, or in the order of its operands. */
+enum ws_fwd_value_form { WS_FWD_VALUE_ROWS, WS_FWD_VALUE_COLUMNS, WS_FWD_VALUE_FRAGMENTS };
+enum ws_fwd_value_form ws_fwd_value_form(const struct ws_spec *spec);
+
+/* Which loads transpose V, if v_mode asks for them. */
+enum ws_transpose_load ws_fwd_transpose_load(const struct ws_spec *spec);
 
 /* V in fragment order: an operand's pieces of neighbouring keys, row after row. Bytes of a piece,
  * and of an operand. */

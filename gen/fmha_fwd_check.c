@@ -48,9 +48,10 @@ static enum ws_status check_unused(const struct ws_spec *spec, struct ws_error *
 {
     const int *lever = spec->lever;
     const bool is_staged = ws_fwd_stages(spec);
-    const bool has_rows =
-        lever[WS_LEVER_k_mode] == WS_K_MODE_LDS || lever[WS_LEVER_q_mode] == WS_Q_MODE_LDS ||
-        lever[WS_LEVER_v_mode] == WS_V_MODE_LDS || lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_T;
+    const bool has_value_rows =
+        ws_fwd_stages_values(spec) && ws_fwd_value_form(spec) != WS_FWD_VALUE_FRAGMENTS;
+    const bool has_rows = lever[WS_LEVER_k_mode] == WS_K_MODE_LDS ||
+                          lever[WS_LEVER_q_mode] == WS_Q_MODE_LDS || has_value_rows;
     if (lever[WS_LEVER_stages] > 1 && !is_staged)
         return ws_fail(error, WS_ERROR_SPEC,
                        "stages %d with neither K nor V in LDS: there is nothing to buffer; set "
@@ -110,15 +111,19 @@ static enum ws_status check_registers(const struct ws_spec *spec, const struct w
                                       struct ws_error *error)
 {
     const int addresses = 8; /* and row statistics */
+    const int simds = 4;     /* which the waves of a workgroup share */
     const int registers = live_registers(spec) + addresses;
-    if (spec->lever[WS_LEVER_waves_per_eu] > 0 || registers <= target->vgpr_max)
+    const int waves = (spec->lever[WS_LEVER_num_waves] + simds - 1) / simds;
+    const int share = target->vgpr_file / waves;
+    const int most = share < target->vgpr_max ? share : target->vgpr_max;
+    if (spec->lever[WS_LEVER_waves_per_eu] > 0 || registers <= most)
         return WS_OK;
     return ws_fail(error, WS_ERROR_SPEC,
                    "bm_tiles %d and block_n %d at head dims %d and %d need about %d registers, and "
                    "%s has %d; lower bm_tiles or block_n, set addr: buffer or q_mode: global, or "
                    "allow spills by waves_per_eu: 1",
                    spec->lever[WS_LEVER_bm_tiles], spec->lever[WS_LEVER_block_n], spec->head_dim_qk,
-                   spec->head_dim_v, registers, target->name, target->vgpr_max);
+                   spec->head_dim_v, registers, target->name, most);
 }
 
 static enum ws_status check_features(const struct ws_spec *spec, struct ws_error *error)
@@ -190,6 +195,19 @@ static enum ws_status check_target(const struct ws_spec *spec, const struct ws_t
         return ws_fail(error, WS_ERROR_SPEC,
                        "block_n %d with atom 32x32: a tile of scores has 32 keys; set block_n: 32",
                        lever[WS_LEVER_block_n]);
+    if (lever[WS_LEVER_v_mode] == WS_V_MODE_TR_LOAD && target->transpose_load == WS_TRANSPOSE_NONE)
+        return ws_fail(
+            error, WS_ERROR_SPEC,
+            "v_mode tr_load with arch %s: it has no transposing loads of 16-bit data; set "
+            "v_mode: lds_frag",
+            target->name);
+    if (lever[WS_LEVER_v_mode] == WS_V_MODE_TR_LOAD && spec->alignment < WS_FWD_PIECE &&
+        target->transpose_load == WS_TRANSPOSE_GLOBAL)
+        return ws_fail(
+            error, WS_ERROR_SPEC,
+            "v_mode tr_load with alignment %d: the transposing load takes addresses that "
+            "are multiples of 16; set alignment: 16 or v_mode: lds_frag",
+            spec->alignment);
     if (lever[WS_LEVER_p_mode] != WS_P_MODE_SWAP && tiling.own == tiling.slice_run)
         return ws_fail(
             error, WS_ERROR_SPEC,

@@ -153,13 +153,14 @@ struct ws_value *ws_fwd_value_place(struct ws_fwd *f, struct ws_fwd_group group)
 {
     struct ws_builder *b = &f->b;
     const struct ws_fwd_tiling *tiling = &f->tiling;
-    const int mode = f->spec->lever[WS_LEVER_v_mode], row_bytes = f->stage.value_row_bytes;
+    const enum ws_fwd_value_form form = ws_fwd_value_form(f->spec);
+    const int row_bytes = f->stage.value_row_bytes;
     struct ws_value *start = ws_i32(b, (uint32_t)f->stage.value_start), *place, *row;
-    if (mode == WS_V_MODE_LDS_T) {
+    if (form == WS_FWD_VALUE_COLUMNS) {
         row = ws_i32(b, (uint32_t)(group.tiles * row_bytes));
         place = ws_add(b, ws_mul(b, ws_fwd_column(f), row),
                        group_bytes(f, row_bytes, tiling->slice_step));
-    } else if (mode == WS_V_MODE_LDS) {
+    } else if (form == WS_FWD_VALUE_ROWS) {
         row = ws_i32(b, (uint32_t)(group.tiles * WS_FWD_ELEMENT_BYTES));
         place = ws_add(b, ws_mul(b, ws_fwd_column(f), row),
                        ws_fwd_lane_group(f, tiling->slice_step * row_bytes));
@@ -174,7 +175,7 @@ static struct ws_value *group_place(struct ws_fwd *f, struct ws_fwd_group group)
 {
     struct ws_builder *b = &f->b;
     struct ws_fwd_group first = ws_fwd_group_at(f, 0);
-    if (group.tiles == first.tiles || f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_FRAG)
+    if (group.tiles == first.tiles || ws_fwd_value_form(f->spec) == WS_FWD_VALUE_FRAGMENTS)
         return f->stage.value_place;
     struct ws_value *other = ws_sub(b, ws_fwd_value_place(f, group), ws_fwd_value_place(f, first));
     return ws_add(b, f->stage.value_place, other);
@@ -218,11 +219,11 @@ struct ws_value *ws_fwd_staged_value(struct ws_fwd *f, struct ws_fwd_group group
 {
     struct ws_builder *b = &f->b;
     const struct ws_fwd_tiling *tiling = &f->tiling;
-    const int mode = f->spec->lever[WS_LEVER_v_mode];
+    const enum ws_fwd_value_form form = ws_fwd_value_form(f->spec);
     const int bytes = f->stage.value_row_bytes, first = group.first * tiling->side + t;
-    if (mode == WS_V_MODE_LDS)
+    if (form == WS_FWD_VALUE_ROWS)
         return load_column(f, group, t, slice);
-    if (mode == WS_V_MODE_LDS_FRAG)
+    if (form == WS_FWD_VALUE_FRAGMENTS)
         return load_fragment(f, f->stage.value_place,
                              (slice * f->head_tiles + group.first + t) *
                                  ws_fwd_fragment_bytes(tiling),

@@ -201,6 +201,13 @@ enum ws_addressing ws_fwd_addressing(const struct ws_fwd *f)
     return is_buffer ? WS_ADDRESSING_BUFFER : WS_ADDRESSING_GLOBAL;
 }
 
+enum ws_addressing ws_fwd_value_addressing(const struct ws_fwd *f)
+{
+    if (ws_fwd_transpose_load(f->spec) == WS_TRANSPOSE_GLOBAL)
+        return WS_ADDRESSING_GLOBAL;
+    return ws_fwd_addressing(f);
+}
+
 struct ws_view ws_fwd_block_view(struct ws_fwd *f, const struct ws_fwd_block *block,
                                  struct ws_value *base, struct ws_value *stride, int head_dim)
 {

@@ -17,7 +17,21 @@ bool ws_fwd_stages_keys(const struct ws_spec *spec)
 bool ws_fwd_stages_values(const struct ws_spec *spec)
 {
     const int mode = spec->lever[WS_LEVER_v_mode];
-    return mode == WS_V_MODE_LDS || mode == WS_V_MODE_LDS_T || mode == WS_V_MODE_LDS_FRAG;
+    return mode != WS_V_MODE_GATHER && mode != WS_V_MODE_ROWS;
+}
+
+enum ws_transpose_load ws_fwd_transpose_load(const struct ws_spec *spec)
+{
+    const bool is_asked = spec->lever[WS_LEVER_v_mode] == WS_V_MODE_TR_LOAD;
+    return is_asked ? ws_fwd_tiling(spec).target->transpose_load : WS_TRANSPOSE_NONE;
+}
+
+enum ws_fwd_value_form ws_fwd_value_form(const struct ws_spec *spec)
+{
+    const int mode = spec->lever[WS_LEVER_v_mode];
+    if (mode == WS_V_MODE_LDS_FRAG || ws_fwd_transpose_load(spec) == WS_TRANSPOSE_GLOBAL)
+        return WS_FWD_VALUE_FRAGMENTS;
+    return mode == WS_V_MODE_LDS_T ? WS_FWD_VALUE_COLUMNS : WS_FWD_VALUE_ROWS;
 }
 
 bool ws_fwd_stages(const struct ws_spec *spec)
@@ -30,9 +44,10 @@ static bool is_key_fragment(const struct ws_fwd *f)
     return f->spec->lever[WS_LEVER_k_mode] == WS_K_MODE_LDS_FRAG;
 }
 
+/* On the way to LDS. */
 static bool is_transposed(const struct ws_fwd *f)
 {
-    return f->spec->lever[WS_LEVER_v_mode] != WS_V_MODE_LDS;
+    return ws_fwd_value_form(f->spec) != WS_FWD_VALUE_ROWS;
 }
 
 int ws_fwd_swizzle_mask(const struct ws_spec *spec, int row_bytes)
@@ -82,6 +97,20 @@ struct ws_value *ws_fwd_lds_row(struct ws_fwd *f, struct ws_value *row, int byte
     return ws_add(b, place, ws_mul(b, column, ws_i32(b, PIECE)));
 }
 
+/* Of V of a block. */
+static int value_bytes(const struct ws_spec *spec, int block, int dims)
+{
+    switch (ws_fwd_value_form(spec)) {
+    case WS_FWD_VALUE_ROWS:
+        return block * ws_fwd_lds_row_bytes(spec, dims);
+    case WS_FWD_VALUE_COLUMNS:
+        return dims * ws_fwd_lds_row_bytes(spec, block);
+    case WS_FWD_VALUE_FRAGMENTS:
+        break;
+    }
+    return block * dims * WS_FWD_ELEMENT_BYTES;
+}
+
 int ws_fwd_lds_bytes(const struct ws_spec *spec)
 {
     const int block = spec->lever[WS_LEVER_block_n], side = ws_fwd_tiling(spec).side;
@@ -89,12 +118,8 @@ int ws_fwd_lds_bytes(const struct ws_spec *spec)
     int bytes = 0;
     if (ws_fwd_stages_keys(spec))
         bytes += block * ws_fwd_key_row_bytes(spec);
-    if (spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS)
-        bytes += block * ws_fwd_lds_row_bytes(spec, value_dim);
-    if (spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_T)
-        bytes += value_dim * ws_fwd_lds_row_bytes(spec, block);
-    if (spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_FRAG)
-        bytes += block * value_dim * WS_FWD_ELEMENT_BYTES;
+    if (ws_fwd_stages_values(spec))
+        bytes += value_bytes(spec, block, value_dim);
     bytes *= spec->lever[WS_LEVER_stages];
     bytes += ws_fwd_slab_bytes(spec);
     if (spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_LDS)
@@ -178,9 +203,9 @@ static struct ws_value *target_place(struct ws_fwd *f, const struct ws_fwd_copy 
     if (!copy->is_value)
         return ws_fwd_lds_row(f, key, f->stage.key_row_bytes, run, key);
     struct ws_value *place;
-    if (f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_FRAG) {
+    if (ws_fwd_value_form(f->spec) == WS_FWD_VALUE_FRAGMENTS) {
         place = fragment_place(f, copy, key, run);
-    } else if (f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_T) {
+    } else if (ws_fwd_value_form(f->spec) == WS_FWD_VALUE_COLUMNS) {
         place = transposed_place(f, copy, key, run);
     } else {
         struct ws_value *column =
@@ -197,7 +222,7 @@ static int key_step_bytes(const struct ws_fwd *f, const struct ws_fwd_copy *copy
         return keys / f->tiling.side * f->chunks * ws_fwd_key_fragment_bytes(&f->tiling);
     if (!copy->is_value)
         return keys * f->stage.key_row_bytes;
-    if (f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS)
+    if (ws_fwd_value_form(f->spec) == WS_FWD_VALUE_ROWS)
         return keys * f->stage.value_row_bytes;
     return keys / f->tiling.slice * f->head_tiles * ws_fwd_fragment_bytes(&f->tiling);
 }
@@ -213,9 +238,38 @@ static struct ws_value *unit_of(struct ws_fwd *f, const struct ws_fwd_copy *copy
     return unit;
 }
 
+/* Loads that transpose 8 x 8 blocks: a wave loads one operand of 16 keys and 16 head dims, 4
+ * blocks. Lanes l and l ^ 8 have the same key, and neighbouring runs of 8 head dims. */
+
+static struct ws_value *transposing_key(struct ws_fwd *f, struct ws_value *unit)
+{
+    struct ws_builder *b = &f->b;
+    const int lanes = f->tiling.target->wave_size, block = 8;
+    struct ws_value *operand = ws_divide(b, unit, ws_i32(b, (uint32_t)(lanes * f->head_tiles)));
+    struct ws_value *group = ws_shift_right(b, unit, ws_fwd_log2(f->tiling.side));
+    group = ws_and(b, group, ws_i32(b, (uint32_t)f->tiling.groups - 1));
+    struct ws_value *key = ws_add(b, ws_mul(b, operand, ws_i32(b, (uint32_t)f->tiling.slice)),
+                                  ws_mul(b, group, ws_i32(b, block)));
+    return ws_add(b, key, ws_and(b, unit, ws_i32(b, block - 1)));
+}
+
+/* Past the head dims that exist it is the last run. */
+static struct ws_value *transposing_run(struct ws_fwd *f, struct ws_value *unit)
+{
+    struct ws_builder *b = &f->b;
+    const int lanes = f->tiling.target->wave_size, block = 8;
+    struct ws_value *operand = ws_shift_right(b, unit, ws_fwd_log2(lanes));
+    struct ws_value *tile = ws_remainder(b, operand, ws_i32(b, (uint32_t)f->head_tiles));
+    struct ws_value *part = ws_and(b, ws_shift_right(b, unit, ws_fwd_log2(block)), ws_i32(b, 1));
+    struct ws_value *run = ws_add(b, ws_shift_left(b, tile, 1), part);
+    return ws_smin(b, run, ws_i32(b, (uint32_t)(f->spec->head_dim_v / block - 1)));
+}
+
 static struct ws_value *unit_key(struct ws_fwd *f, const struct ws_fwd_copy *copy, int round)
 {
     struct ws_builder *b = &f->b;
+    if (copy->is_transposing)
+        return transposing_key(f, unit_of(f, copy, round));
     struct ws_value *unit = unit_of(f, copy, round), *spread = ws_i32(b, (uint32_t)copy->spread);
     struct ws_value *row = ws_divide(b, unit, ws_i32(b, (uint32_t)(copy->runs * copy->spread)));
     if (copy->spread > 1)
@@ -227,6 +281,8 @@ static struct ws_value *unit_run(struct ws_fwd *f, const struct ws_fwd_copy *cop
 {
     struct ws_builder *b = &f->b;
     struct ws_value *unit = unit_of(f, copy, round);
+    if (copy->is_transposing)
+        return transposing_run(f, unit);
     if (copy->spread > 1)
         unit = ws_divide(b, unit, ws_i32(b, (uint32_t)copy->spread));
     return ws_remainder(b, unit, ws_i32(b, (uint32_t)copy->runs));
@@ -240,6 +296,13 @@ static struct ws_value *column_bytes(struct ws_fwd *f, const struct ws_fwd_copy 
     return ws_add(b, run, ws_i32(b, (uint32_t)(copy->first * WS_FWD_ELEMENT_BYTES)));
 }
 
+/* Operands follow each other, their lanes too. */
+static struct ws_value *transposing_place(struct ws_fwd *f, struct ws_value *unit)
+{
+    struct ws_builder *b = &f->b;
+    return ws_add(b, ws_mul(b, unit, ws_i32(b, PIECE)), ws_i32(b, (uint32_t)f->stage.value_start));
+}
+
 static void add_copy(struct ws_fwd *f, struct ws_fwd_copy copy, int dims)
 {
     struct ws_builder *b = &f->b;
@@ -250,12 +313,14 @@ static void add_copy(struct ws_fwd *f, struct ws_fwd_copy copy, int dims)
     const int step = f->stage.threads / copy.runs * copy.keys;
     const int period = f->tiling.slice > f->tiling.side ? f->tiling.slice : f->tiling.side;
     const bool is_alike = f->stage.threads % (copy.runs * copy.spread) == 0 && step % period == 0 &&
-                          f->spec->lever[WS_LEVER_v_mode] != WS_V_MODE_LDS_T;
+                          ws_fwd_value_form(f->spec) != WS_FWD_VALUE_COLUMNS;
     copy.step = is_alike && copy.units % f->stage.threads == 0 ? step : 0;
     for (int i = 0; i < (copy.step ? 1 : copy.rounds); i++) {
         struct ws_value *key = unit_key(f, &copy, i);
         copy.source[i] = ws_add(b, ws_mul(b, key, stride), column_bytes(f, &copy, i));
-        struct ws_value *place = target_place(f, &copy, key, unit_run(f, &copy, i));
+        struct ws_value *place = copy.is_transposing
+                                     ? transposing_place(f, unit_of(f, &copy, i))
+                                     : target_place(f, &copy, key, unit_run(f, &copy, i));
         copy.target[i] = ws_add(b, f->stage.array, place);
     }
     f->stage.copy[f->stage.copies++] = copy;
@@ -281,6 +346,17 @@ static void add_copies(struct ws_fwd *f)
                  f->spec->head_dim_qk);
     if (!ws_fwd_stages_values(f->spec))
         return;
+    if (ws_fwd_transpose_load(f->spec) == WS_TRANSPOSE_GLOBAL) {
+        add_copy(f,
+                 (struct ws_fwd_copy){.is_value = true,
+                                      .is_transposing = true,
+                                      .run = PIECE_ELEMENTS,
+                                      .keys = 1,
+                                      .spread = 1,
+                                      .tiles = 1},
+                 f->head_tiles * f->tiling.side);
+        return;
+    }
     const bool in_groups = is_transposed(f);
     struct ws_fwd_group group = ws_fwd_group_at(f, 0);
     if (!in_groups)
@@ -343,10 +419,8 @@ void ws_fwd_stage_start(struct ws_fwd *f)
     stage->value_row_bytes = ws_fwd_lds_row_bytes(spec, is_transposed(f) ? block : value_dim);
     stage->value_start = ws_fwd_stages_keys(spec) ? block * stage->key_row_bytes : 0;
     stage->buffer_bytes = stage->value_start;
-    if (spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_FRAG)
-        stage->buffer_bytes += block * value_dim * WS_FWD_ELEMENT_BYTES;
-    else if (ws_fwd_stages_values(spec))
-        stage->buffer_bytes += stage->value_row_bytes * (is_transposed(f) ? value_dim : block);
+    if (ws_fwd_stages_values(spec))
+        stage->buffer_bytes += value_bytes(spec, block, value_dim);
     const int bytes = stage->buffer_bytes * spec->lever[WS_LEVER_stages];
     struct ws_value *array = ws_lds_array(b, "staged", bytes);
     stage->phase = spec->lever[WS_LEVER_stages] > 1 ? ws_i32(b, 0) : NULL;
@@ -395,7 +469,8 @@ static struct ws_view source_view(struct ws_fwd *f, const struct ws_fwd_copy *co
     struct ws_builder *b = &f->b;
     struct ws_value *stride = copy->is_value ? f->v_stride : f->k_stride;
     const int head_dim = copy->is_value ? f->spec->head_dim_v : f->spec->head_dim_qk;
-    struct ws_view view = {.addressing = ws_fwd_addressing(f),
+    struct ws_view view = {.addressing =
+                               copy->is_value ? ws_fwd_value_addressing(f) : ws_fwd_addressing(f),
                            .base = copy->is_value ? f->v_base : f->k_base,
                            .alignment = ws_fwd_run_alignment(f, copy->run * WS_FWD_ELEMENT_BYTES)};
     struct ws_value *last = ws_i32(b, (uint32_t)(f->block - 1)), *zero = ws_i32(b, 0);
@@ -434,7 +509,8 @@ static struct ws_value *load_key(struct ws_fwd *f, const struct ws_fwd_copy *cop
         lane = ws_add(b, lane, scalar); /* the range check asks for all of it in the lanes */
         scalar = NULL;
     }
-    return ws_load(b, view, lane, scalar, 0, dwords);
+    return copy->is_transposing ? ws_load_transposed(b, view, lane, scalar, 0)
+                                : ws_load(b, view, lane, scalar, 0, dwords);
 }
 
 static void load_block(struct ws_fwd *f, const struct ws_fwd_block *block)
@@ -476,7 +552,7 @@ static void store_unit(struct ws_fwd *f, const struct ws_fwd_copy *copy, int rou
     }
     int dim_step =
         copy->tiles > 1 ? ws_fwd_fragment_bytes(&f->tiling) : ws_fwd_fragment_piece(&f->tiling);
-    if (f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_LDS_T)
+    if (ws_fwd_value_form(f->spec) == WS_FWD_VALUE_COLUMNS)
         dim_step = f->stage.value_row_bytes;
     for (int j = 0; j < copy->run; j++)
         ws_lds_store(b, place, constant + j * dim_step,

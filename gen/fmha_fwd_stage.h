@@ -26,6 +26,7 @@ struct ws_fwd_copy {
     int units, rounds;
     int step;  /* keys from one round to the next, where nothing else differs; 0: rounds differ */
     int tiles; /* of V's group */
+    bool is_transposing; /* by loads between lanes: V's operands as they stand */
     struct ws_value *source[WS_FWD_ROUNDS_MAX]; /* bytes in the block, of the thread */
     struct ws_value *target[WS_FWD_ROUNDS_MAX]; /* LDS address in the first buffer */
     struct ws_value *loaded[WS_FWD_ROUNDS_MAX][WS_FWD_UNIT_KEYS_MAX];

@@ -29,7 +29,7 @@ struct ws_fwd_group ws_fwd_group_at(const struct ws_fwd *f, int first)
         is_staged || is_transposed(f) || f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_ROWS;
     const int left = f->head_tiles - first;
     const bool is_padded = f->spec->head_dim_v % f->tiling.side != 0;
-    if (left == 0 || !is_rows)
+    if (left == 0 || !is_rows || f->spec->lever[WS_LEVER_v_mode] == WS_V_MODE_TR_LOAD)
         return (struct ws_fwd_group){first, left > 0};
     /* The padding starts at a multiple of 8 head dims: a run of 6 may lie across. */
     for (; *sizes > 0; sizes++) {

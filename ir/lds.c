@@ -48,6 +48,15 @@ struct ws_value *ws_lds_load_split(struct ws_builder *b, struct ws_value *addres
     return ws_concatenate(b, low, high);
 }
 
+struct ws_value *ws_lds_load_transposed(struct ws_builder *b, struct ws_value *address,
+                                        int constant)
+{
+    LLVMTypeRef type = LLVMVectorType(b->i16, 4);
+    struct ws_value *place = ws_wrap(pointer(b, address, constant));
+    struct ws_value *column = ws_intrinsic(b, "llvm.amdgcn.ds.read.tr16.b64", &type, 1, &place, 1);
+    return ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(column), LLVMVectorType(b->i32, 2), ""));
+}
+
 struct ws_value *ws_lds_load_half(struct ws_builder *b, struct ws_value *address, int constant,
                                   struct ws_value *pair, bool high)
 {

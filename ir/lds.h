@@ -17,6 +17,11 @@ struct ws_value *ws_lds_load(struct ws_builder *b, struct ws_value *address, int
 struct ws_value *ws_lds_load_split(struct ws_builder *b, struct ws_value *address, int constant,
                                    int second_half, int dwords, int alignment);
 
+/* 4 elements of a column of the 4 x 16 block that 16 lanes address, 8 bytes each: lane l the
+ * elements from 4 (l % 4) on of row l / 4. On targets with WS_TRANSPOSE_LDS. */
+struct ws_value *ws_lds_load_transposed(struct ws_builder *b, struct ws_value *address,
+                                        int constant);
+
 /* Loads one 16-bit element into the low or the high half of an i32 whose other half it keeps. */
 struct ws_value *ws_lds_load_half(struct ws_builder *b, struct ws_value *address, int constant,
                                   struct ws_value *pair, bool high);

@@ -97,6 +97,16 @@ struct ws_value *ws_load(struct ws_builder *b, const struct ws_view *view,
     return load_type(b, view, lane_offset, scalar_offset, constant, type);
 }
 
+struct ws_value *ws_load_transposed(struct ws_builder *b, const struct ws_view *view,
+                                    struct ws_value *lane_offset, struct ws_value *scalar_offset,
+                                    int constant)
+{
+    LLVMTypeRef type = LLVMVectorType(b->i16, 8);
+    struct ws_value *place = address(b, view, lane_offset, scalar_offset, constant);
+    struct ws_value *row = ws_intrinsic(b, "llvm.amdgcn.global.load.tr.b128", &type, 1, &place, 1);
+    return ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(row), LLVMVectorType(b->i32, 4), ""));
+}
+
 struct ws_value *ws_load_half(struct ws_builder *b, const struct ws_view *view,
                               struct ws_value *lane_offset, struct ws_value *scalar_offset,
                               int constant, struct ws_value *pair, bool high)

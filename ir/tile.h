@@ -38,6 +38,12 @@ struct ws_value *ws_load(struct ws_builder *b, const struct ws_view *view,
                          struct ws_value *lane_offset, struct ws_value *scalar_offset, int constant,
                          int dwords);
 
+/* 8 elements of a column of the 8 x 8 block that 8 lanes address, 16 bytes each: a row. Global
+ * addressing, on targets with WS_TRANSPOSE_GLOBAL; all lanes must be active. */
+struct ws_value *ws_load_transposed(struct ws_builder *b, const struct ws_view *view,
+                                    struct ws_value *lane_offset, struct ws_value *scalar_offset,
+                                    int constant);
+
 /* Loads one 16-bit element into the low or the high half of an i32 whose other half it keeps. */
 struct ws_value *ws_load_half(struct ws_builder *b, const struct ws_view *view,
                               struct ws_value *lane_offset, struct ws_value *scalar_offset,
