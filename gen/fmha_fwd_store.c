@@ -17,48 +17,68 @@ static struct ws_value *normalised(struct ws_fwd *f, int row, int tile, int elem
     return ws_fmul(&f->b, x, factor);
 }
 
-/* Elements i of a group's tiles lie side by side. */
-static void store_run(struct ws_fwd *f, int row, struct ws_fwd_group group, int i,
+/* How many elements of the lane, from the first of a run on, are neighbouring rows that are all
+ * there or all padding. */
+static int run_length(const struct ws_fwd *f, int rows)
+{
+    int length = 1;
+    while (ws_fwd_queries(f) == 1 && length < f->atom->c_elements && rows % (2 * length) == 0 &&
+           ws_fwd_element_dim(f, 2 * length - 1) == 2 * length - 1)
+        length *= 2;
+    return length;
+}
+
+/* `length` elements of a group's tiles, from element i on, lie side by side. */
+static void store_run(struct ws_fwd *f, int row, struct ws_fwd_group group, int i, int length,
                       const struct ws_view *view, struct ws_value *lane_offset,
                       struct ws_value *factor)
 {
     struct ws_builder *b = &f->b;
     const int start = group.first * f->tiling.side + ws_fwd_element_dim(f, i) * group.tiles;
-    const int constant = start * WS_FWD_ELEMENT_BYTES;
-    struct ws_value *packed = ws_undefined_i32s(b, group.tiles > 1 ? group.tiles / 2 : 1);
-    for (int t = 0; t < group.tiles; t += 2) {
-        struct ws_value *pair = ws_splat(b, normalised(f, row, group.first + t, i, factor), 2);
-        if (group.tiles > 1)
-            pair = ws_set_element(b, pair, 1, normalised(f, row, group.first + t + 1, i, factor));
-        packed = ws_set_element(b, packed, t / 2, ws_pack(b, f->atom->element, pair));
+    const int constant = start * WS_FWD_ELEMENT_BYTES, count = length * group.tiles;
+    const int widest = 4; /* dwords of a store */
+    struct ws_value *packed = ws_undefined_i32s(b, count > 1 ? count / 2 : 1);
+    for (int e = 0; e < count; e += 2) {
+        const int other = e + 1 < count ? e + 1 : e;
+        struct ws_value *pair = ws_splat(
+            b, normalised(f, row, group.first + e % group.tiles, i + e / group.tiles, factor), 2);
+        if (other > e)
+            pair = ws_set_element(b, pair, 1,
+                                  normalised(f, row, group.first + other % group.tiles,
+                                             i + other / group.tiles, factor));
+        packed = ws_set_element(b, packed, e / 2, ws_pack(b, f->atom->element, pair));
     }
-    if (group.tiles > 1)
-        ws_store(b, view, lane_offset, constant, packed);
-    else
+    if (count == 1)
         ws_store_half(b, view, lane_offset, constant, packed, false);
+    for (int d = 0; d < count / 2; d += widest) {
+        const int dwords = count / 2 - d < widest ? count / 2 - d : widest;
+        ws_store(b, view, lane_offset, constant + d * (int)sizeof(uint32_t),
+                 ws_slice(b, packed, d, dwords));
+    }
 }
 
-/* Stores element i of a group's tiles, where its head dims are no padding. */
-static void store_group(struct ws_fwd *f, int row, struct ws_fwd_group group, int i,
-                        struct ws_view *view, struct ws_value *row_offset, struct ws_value *factor)
+/* Stores elements of a group's tiles, from i on, where their head dims are no padding. Returns how
+ * many of each tile. */
+static int store_group(struct ws_fwd *f, int row, struct ws_fwd_group group, int i,
+                       struct ws_view *view, struct ws_value *row_offset, struct ws_value *factor)
 {
     struct ws_builder *b = &f->b;
-    const int run_bytes = group.tiles * WS_FWD_ELEMENT_BYTES;
-    const int rows =
-        ws_is_mutant(f->mutant, padding) ? f->tiling.side : ws_fwd_group_rows(f, group);
-    const int left = rows - ws_fwd_element_dim(f, i);
+    const int lane_bytes = group.tiles * WS_FWD_ELEMENT_BYTES, side = f->tiling.side;
+    const int rows = ws_is_mutant(f->mutant, padding) ? side : ws_fwd_group_rows(f, group);
+    const int left = rows - ws_fwd_element_dim(f, i), length = run_length(f, rows);
     struct ws_value *dim = ws_fwd_first_dim(f);
-    struct ws_value *offset = ws_mul(b, dim, ws_i32(b, (uint32_t)run_bytes));
+    struct ws_value *offset = ws_mul(b, dim, ws_i32(b, (uint32_t)lane_bytes));
     struct ws_branch branch;
     if (left <= 0)
-        return;
+        return length;
     if (left < ws_fwd_lane_dims(f))
         ws_branch_begin(b, &branch, ws_compare(b, WS_BELOW, dim, ws_i32(b, (uint32_t)left)), false,
                         NULL, 0);
-    view->alignment = ws_fwd_run_alignment(f, run_bytes);
-    store_run(f, row, group, i, view, ws_add(b, row_offset, offset), factor);
+    view->alignment = ws_fwd_run_alignment(f, length * lane_bytes);
+    store_run(f, row, group, i, length, view, ws_add(b, row_offset, offset), factor);
     if (left < ws_fwd_lane_dims(f))
         ws_branch_end(b, &branch);
+    return length;
 }
 
 /* P is truncated to f16, and the row sum with it. That cancels in O; LSE is freed of the mean: a
@@ -153,8 +173,9 @@ static void store_query(struct ws_fwd *f, struct target *target, int row, int i)
     struct ws_value *offset = ws_mul(b, query, target->output_stride);
     struct ws_fwd_group group = ws_fwd_group_at(f, 0);
     for (; group.tiles; group = ws_fwd_group_at(f, group.first + group.tiles)) {
-        for (int e = is_only ? 0 : i; e < (is_only ? f->atom->c_elements : i + 1); e++)
-            store_group(f, row, group, e, &target->output, offset, end.factor);
+        const int past = is_only ? f->atom->c_elements : i + 1;
+        for (int e = is_only ? 0 : i; e < past;)
+            e += store_group(f, row, group, e, &target->output, offset, end.factor);
     }
     if (f->spec->lse)
         store_lse(f, &target->lse, ws_mul(b, query, target->lse_stride), &end);
@@ -166,6 +187,8 @@ void ws_fwd_store(struct ws_fwd *f)
     struct ws_builder *b = &f->b;
     const int f32_bytes = 4;
     struct target target = {.lse.alignment = f32_bytes};
+    if (f->tiling.slice_step > 0) /* else scalar registers suffice */
+        ws_kernel_args_late(b);
     target.output.base = ws_fwd_address(f, WS_FWD_ARG_o, WS_FWD_ARG_o_batch_stride, f->head_q,
                                         f->first_row, WS_FWD_ELEMENT_BYTES);
     target.lse.base = ws_fwd_address(f, WS_FWD_ARG_lse, WS_FWD_ARG_lse_batch_stride, f->head_q,

@@ -90,8 +90,10 @@ void ws_kernel_begin(struct ws_builder *b, struct LLVMOpaqueModule *module, cons
                      const struct ws_arg_table *args, const struct ws_kernel_attributes *attributes)
 {
     LLVMTypeRef types[ARGS_MAX];
-    *b = (struct ws_builder){
-        .target = attributes->target, .context = LLVMGetModuleContext(module), .module = module};
+    *b = (struct ws_builder){.target = attributes->target,
+                             .args = args,
+                             .context = LLVMGetModuleContext(module),
+                             .module = module};
     b->llvm = LLVMCreateBuilderInContext(b->context);
     set_types(b);
     for (uint32_t i = 0; i < args->count; i++)
@@ -121,11 +123,6 @@ void ws_kernel_end(struct ws_builder *b)
     b->llvm = NULL;
 }
 
-struct ws_value *ws_kernel_arg(struct ws_builder *b, int index)
-{
-    return ws_wrap(LLVMGetParam(b->function, (unsigned)index));
-}
-
 struct ws_value *ws_intrinsic(struct ws_builder *b, const char *name,
                               struct LLVMOpaqueType *const *overloads, int overload_count,
                               struct ws_value *const *operands, int operand_count)
@@ -141,6 +138,28 @@ struct ws_value *ws_intrinsic(struct ws_builder *b, const char *name,
         LLVMGetIntrinsicDeclaration(b->module, id, types, (size_t)overload_count);
     LLVMTypeRef type = LLVMIntrinsicGetType(b->context, id, types, (size_t)overload_count);
     return ws_wrap(LLVMBuildCall2(b->llvm, type, function, values, (unsigned)operand_count, ""));
+}
+
+static struct ws_value *load_arg(struct ws_builder *b, const struct ws_arg *arg)
+{
+    struct ws_value *block = ws_intrinsic(b, "llvm.amdgcn.kernarg.segment.ptr", NULL, 0, NULL, 0);
+    LLVMTypeRef type = arg_type(b, arg->type), byte = LLVMInt8TypeInContext(b->context);
+    LLVMValueRef offset = LLVMConstInt(b->i64, arg->offset, false);
+    LLVMValueRef place = LLVMBuildGEP2(b->llvm, byte, ws_llvm(block), &offset, 1, "");
+    LLVMValueRef load = LLVMBuildLoad2(b->llvm, type, place, "");
+    LLVMSetAlignment(load, arg->size);
+    return ws_wrap(load);
+}
+
+struct ws_value *ws_kernel_arg(struct ws_builder *b, int index)
+{
+    return b->is_late ? load_arg(b, &b->args->args[index])
+                      : ws_wrap(LLVMGetParam(b->function, (unsigned)index));
+}
+
+void ws_kernel_args_late(struct ws_builder *b)
+{
+    b->is_late = true;
 }
 
 static LLVMTypeRef operand_type(struct ws_builder *b, const struct ws_atom *atom)

@@ -28,6 +28,8 @@ struct ws_builder {
     struct LLVMOpaqueModule *module;
     struct LLVMOpaqueBuilder *llvm;
     struct LLVMOpaqueValue *function;
+    const struct ws_arg_table *args;
+    bool is_late;                /* ws_kernel_args_late */
     struct LLVMOpaqueValue *one; /* f32, but the optimiser cannot know that */
     struct LLVMOpaqueType *i1, *i16, *i32, *i64, *f16, *bf16, *f32, *global_pointer;
 };
@@ -58,8 +60,11 @@ void ws_kernel_begin(struct ws_builder *b, struct LLVMOpaqueModule *module, cons
 /* Returns from the kernel and frees the builder. */
 void ws_kernel_end(struct ws_builder *b);
 
-/* The argument at a place of the block; pointers are global. */
+/* The argument at a place of the block; pointers are global. Arguments are loaded when the kernel
+ * begins, unless ws_kernel_args_late was called before: then where they are asked for, so that
+ * until then they take no registers. */
 struct ws_value *ws_kernel_arg(struct ws_builder *b, int index);
+void ws_kernel_args_late(struct ws_builder *b);
 
 /* Constants. */
 struct ws_value *ws_i32(struct ws_builder *b, uint32_t value);

@@ -44,6 +44,8 @@ static const struct claim {
     {"goal_d64", "bm_tiles=1", "v_mode", "lds_t", "rows", MEMORY, -1},
     {"goal_d64", "bm_tiles=1 k_mode=global lds_layout=plain stages=1", "v_mode", "lds_frag", "rows",
      LDS, 1},
+    {"goal_gfx1201_d64", "", "v_mode", "tr_load", "lds_frag", VECTOR, -1},
+    {"goal_gfx1201_d128", "", "num_waves", "16", "8", ITEMS, 1},
     {"goal_d64", "lds_layout=plain", "k_mode", "global", "lds", MEMORY, 1},
     {"goal_d64", "lds_layout=plain", "k_mode", "lds", "global", LDS, 1},
     {"goal_d64", "lds_layout=plain bm_tiles=1", "k_mode", "lds_frag", "lds", CODE, 0},
