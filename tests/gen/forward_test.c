@@ -136,6 +136,7 @@ static const char *base_of(enum ws_lever lever)
         {WS_LEVER_lds_layout, "head_dim=64 addr=buffer k_mode=lds"},
         {WS_LEVER_lds_batch, "head_dim=128 addr=buffer k_mode=lds num_waves=8"},
         {WS_LEVER_stages, "head_dim=64 addr=buffer k_mode=lds"},
+        {WS_LEVER_v_mode, "head_dim=64 arch=gfx1201 addr=buffer"},
         {WS_LEVER_atom, "head_dim=64 arch=gfx942 block_n=32"},
         {WS_LEVER_unroll, "head_dim=64 addr=buffer k_mode=lds stages=2"},
     };
@@ -198,6 +199,8 @@ static void conflicts_have_reasons(void **state)
         {"head_dim=64 arch=gfx1201 p_mode=lds", "set p_mode: swap"},
         {"head_dim=64 arch=gfx950 p_mode=bpermute", "set p_mode: swap"},
         {"head_dim=64 arch=gfx1250", "no layout file"},
+        {"head_dim=64 v_mode=tr_load", "set v_mode: lds_frag"},
+        {"head_dim=64 arch=gfx1201 v_mode=tr_load alignment=8", "set alignment: 16"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ws_spec spec = make_spec(rows[i].settings);
