@@ -64,6 +64,7 @@ double count_executed(struct ws_tool_device *device, const struct ws_compiled *c
     struct ws_trial trial;
     struct ws_error error;
     const struct ws_code *code = &compiled->code;
+    assert_ok(ws_tool_device_target(device, spec->arch, &error), &error);
     assert_ok(ws_trial_load(&loaded, device, code->bytes, code->size, &compiled->shape, &error),
               &error);
     assert_ok(ws_trial_run(&trial, &loaded, spec, problem, &options, &error), &error);
