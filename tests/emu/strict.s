@@ -273,6 +273,43 @@ begin global_fence_kept
   wait_loads 0
 end global_fence_kept
 
+; A load that may find in the cache what was there before the other wave's store.
+begin invalidate_removed
+  v_mov_b32_e32 v2, 7
+  store_v2
+  wait_stores
+  barrier
+  v_xor_b32_e32 v3, 0x80, v1
+bad_invalidate_removed:
+  global_load_b32 v2, v3, s[4:5]
+  wait_loads 0
+end invalidate_removed
+
+; An invalidate before the barrier is too early.
+begin invalidate_early
+  v_mov_b32_e32 v2, 7
+  store_v2
+  wait_stores
+  invalidate
+  barrier
+  v_xor_b32_e32 v3, 0x80, v1
+bad_invalidate_early:
+  global_load_b32 v2, v3, s[4:5]
+  wait_loads 0
+end invalidate_early
+
+; Past the cache.
+begin invalidate_unneeded
+  v_mov_b32_e32 v2, 7
+  store_v2
+  wait_stores
+  barrier
+  v_xor_b32_e32 v3, 0x80, v1
+  global_load_b32 v4, v1, s[4:5]
+  load_past_cache v2, v3, s[4:5]
+  wait_loads 0
+end invalidate_unneeded
+
 ; Two waves write one dword.
 begin global_shared
   v_and_b32_e32 v1, 0x7c, v1
@@ -509,6 +546,7 @@ begin atomic_only
   add_returning v2, v3, v2, s[4:5]
   wait_loads 0
   barrier
+  invalidate
   global_load_b32 v2, v3, s[4:5]
   wait_loads 0
 end atomic_only

@@ -41,6 +41,8 @@ static const struct mistake common[] = {
     {"reuse_removed", "reuse_kept", "race", 0, 64, false},
     {"bytes_shared", "bytes_apart", "race", 0, 64, false},
     {"global_fence_removed", "global_fence_kept", "race", 0, 64, false},
+    {"invalidate_removed", "global_fence_kept", "stale", 0, 64, false},
+    {"invalidate_early", "invalidate_unneeded", "stale", 0, 64, false},
     {"global_shared", "store_inside", "race", 0, 64, false},
     {"store_outside", "store_inside", "out-of-bounds", 5, 32, true},
     {"load_outside", "wait_kept", "out-of-bounds", 31, 32, true},

@@ -221,7 +221,14 @@ static void wait_storecnt_dscnt(struct emu_wave *w, const struct emu_op *op)
     emu_land(w, EMU_QUEUE_LDS, field(op, second_of_two));
 }
 
-/* Of the caches there is nothing to invalidate or write back, but they count as a load or store. */
+/* gfx11: not counted. */
+static void gl0_inv(struct emu_wave *w, const struct emu_op *op)
+{
+    (void)op;
+    emu_invalidate(w);
+}
+
+/* gfx12's count as a load or a store. */
 static void count_as(struct emu_wave *w, const struct emu_op *op, enum emu_queue_kind kind)
 {
     if (w->group->strict)
@@ -230,6 +237,8 @@ static void count_as(struct emu_wave *w, const struct emu_op *op, enum emu_queue
 
 static void invalidate(struct emu_wave *w, const struct emu_op *op)
 {
+    if (strstr(op->text, "scope:")) /* else of its own compute unit only */
+        emu_invalidate(w);
     count_as(w, op, EMU_QUEUE_VM);
 }
 

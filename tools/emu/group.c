@@ -295,6 +295,8 @@ static void forget_marks(struct emu_group *g)
     g->cell_count = 0;
     g->cell_written = false;
     g->epoch = 1;
+    for (unsigned i = 0; i < g->wave_count; i++)
+        g->wave[i].invalidated = 1;
 }
 
 /* Releases the waves at the barrier; false when none is left to run. */
@@ -453,6 +455,24 @@ static bool mark_cell(struct emu_cell *cell, unsigned from, unsigned to, uint16_
     return race;
 }
 
+/* A workgroup of gfx11 and gfx12 runs on two compute units, each with a cache of its own, unless
+ * its kernel asks for one: a plain load may then find what other waves have written before a
+ * barrier only in the memory behind the cache. */
+static bool is_stale(const struct emu_wave *w, const struct emu_op *op, const struct emu_cell *cell,
+                     unsigned from, unsigned to)
+{
+    enum { WGP_MODE = 1 << 29 };
+    if (!(w->group->launch->kernel->rsrc1 & WGP_MODE) || op->glc)
+        return false;
+    bool stale = false;
+    for (unsigned b = from; b < to; b++) {
+        unsigned writer = cell->write[b] & (EMU_TAG_ATOMIC - 1);
+        stale |= writer && writer != w->index + 1 &&
+                 (unsigned)cell->write[b] >> EMU_TAG_BITS >= w->invalidated;
+    }
+    return stale;
+}
+
 void emu_global_mark(struct emu_wave *w, const struct emu_op *op, int lane, uint64_t address,
                      unsigned bytes, enum emu_touch touch)
 {
@@ -472,6 +492,13 @@ void emu_global_mark(struct emu_wave *w, const struct emu_op *op, int lane, uint
                       "%s of global memory at 0x%llx, which another wave of the workgroup %s with "
                       "no barrier and wait between",
                       touch_names[touch], (unsigned long long)address, conflict_names[touch]);
+            return;
+        }
+        if (touch == EMU_TOUCH_READ && is_stale(w, op, cell, from, from + (unsigned)part)) {
+            emu_fault(w, op, "stale", lane,
+                      "read of global memory at 0x%llx, which another wave of the workgroup has "
+                      "written since this wave last invalidated its cache",
+                      (unsigned long long)address);
             return;
         }
         at += part;

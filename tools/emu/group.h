@@ -92,6 +92,12 @@ static inline uint16_t emu_read_tag(uint16_t tag, uint16_t mine)
     return ((tag ^ mine) >> EMU_TAG_BITS) == 0 && tag != mine ? mine | EMU_TAG_MANY : mine;
 }
 
+/* The wave's loads no longer see what its cache held. */
+static inline void emu_invalidate(struct emu_wave *w)
+{
+    w->invalidated = w->group->epoch;
+}
+
 /* Reports a race if another wave has accessed one of `bytes` of LDS in this epoch. */
 void emu_lds_check(struct emu_wave *w, const struct emu_op *op, int lane, uint32_t address,
                    unsigned bytes, enum emu_touch touch);

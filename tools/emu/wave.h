@@ -40,7 +40,8 @@ struct emu_block {
 struct emu_wave {
     const struct emu_op *pc; /* the next instruction */
     enum emu_state state;
-    bool signalled; /* a split barrier, and not yet waited for it */
+    bool signalled;       /* a split barrier, and not yet waited for it */
+    unsigned invalidated; /* the epoch (group.h) in which it last invalidated its cache */
     /* Vector sources by operand kind: EMU_VGPR, EMU_CONST. A wave32 has one block; a wave64 runs an
      * instruction once for each, with these set to it. */
     uint32_t *space[2];
