@@ -407,6 +407,16 @@ bad_lost:
   s_setpc_b64 s[8:9]
 end lost
 
+; A call, and the return from it.
+begin called
+  s_call_b64 s[8:9], called_function
+  store_v2
+  s_endpgm
+called_function:
+  v_mov_b32_e32 v2, 7
+  s_setpc_b64 s[8:9]
+end called
+
 begin trapped
 bad_trapped:
   s_trap 2

@@ -50,7 +50,7 @@ static const struct mistake common[] = {
     {"store_readonly", "store_inside", "out-of-bounds", 0, 32, true},
     {"unknown", "unknown_skipped", "unknown-instruction", -1, 32, true},
     {"endless", "finite", "endless", -1, 32, true},
-    {"lost", NULL, "bad-branch", -1, 32, true},
+    {"lost", "called", "bad-branch", -1, 32, true},
     {"trapped", NULL, "trap", -1, 32, true},
     {"scratch_undefined", "scratch_defined", "poison", 5, 32, false},
     {"scratch_unlanded", "scratch_landed", "poison", 0, 32, false},
