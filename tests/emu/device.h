@@ -18,8 +18,8 @@ static const char *test_target;
 
 static inline void take_target(int argc, char **argv)
 {
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s TARGET\n", argv[0]);
+    if (argc < 2) {
+        fprintf(stderr, "usage: %s TARGET [BUILDS]\n", argv[0]);
         exit(2);
     }
     test_target = argv[1];

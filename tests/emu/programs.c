@@ -12,7 +12,7 @@
         __attribute__((address_space(1))) u32 *out,                                                \
         const __attribute__((address_space(1))) u32 *in)                                           \
     {                                                                                              \
-        u32 i = __builtin_amdgcn_workgroup_id_x() * 32 + __builtin_amdgcn_workitem_id_x();         \
+        u32 i = __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();         \
         out[i] = name(i, (const u32 *)in);                                                         \
     }
 PROGRAMS(X)

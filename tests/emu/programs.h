@@ -8,7 +8,7 @@
 
 #define CALLED __attribute__((noinline)) static
 
-enum { PROGRAM_WORDS = 1024, PROGRAM_ITEMS = 96 };
+enum { PROGRAM_WORDS = 1024, PROGRAM_ITEMS = 128 };
 
 /* All take an item's number and PROGRAM_WORDS random words, the same for all items. */
 #define PROGRAMS(X)                                                                                \

@@ -15,6 +15,7 @@ extern const struct emu_desc EMU_LEVELED(emu_ops_vop3p)[];
 extern const struct emu_desc emu_ops_salu[];
 extern const struct emu_desc EMU_LEVELED(emu_ops_cross)[];
 extern const struct emu_desc EMU_LEVELED(emu_ops_wmma)[];
+extern const struct emu_desc EMU_LEVELED(emu_ops_mfma)[];
 extern const struct emu_desc EMU_LEVELED(emu_ops_mem)[];
 extern const struct emu_desc emu_ops_flow[];
 
@@ -45,7 +46,7 @@ static inline const uint32_t *emu_source(struct emu_wave *w, const struct emu_op
     }
     uint32_t *out = w->temp[k];
     if (s->type == EMU_TYPE_mask) {
-        unsigned block = w->space[EMU_VGPR] != w->block[0].v;
+        unsigned block = emu_block_index(w);
         uint32_t bits = w->s[s->reg + block];
         *poison = emu_both(w->spoison[s->reg + block]);
         EMU_EACH_LANE

@@ -22,7 +22,7 @@ struct results {
 
 static unsigned block_of(const struct emu_wave *w)
 {
-    return w->space[EMU_VGPR] != w->block[0].v;
+    return emu_block_index(w);
 }
 
 static uint32_t low(uint64_t poison)
@@ -111,12 +111,43 @@ static uint64_t permute_poison(uint64_t poison, const uint32_t *from, uint32_t v
     return moved;
 }
 
+static void write_permuted(struct emu_wave *w, const struct emu_op *op, struct sources *s,
+                           uint32_t valid)
+{
+    s->lanes[0] = w->temp[0];
+    s->write &= dpp_rows(w, &op->dpp);
+    if (!op->dpp.bound_ctrl && op->dpp.kind != EMU_DPP8)
+        s->write &= valid;
+}
+
+/* The same of lanes of the whole wave, which emu_run_blocks has gathered. */
+static void permute_wide(struct emu_wave *w, const struct emu_op *op, struct sources *s)
+{
+    const uint32_t *from = op->dpp.from + EMU_LANES * block_of(w), *exec = &w->s[EMU_EXEC_LO];
+    uint32_t valid = op->dpp.sourced[block_of(w)];
+    uint64_t poison = 0;
+    for (unsigned i = 0; i < EMU_LANES; i++) {
+        unsigned block = from[i] / EMU_LANES, lane = from[i] % EMU_LANES;
+        if (!(exec[block] >> lane & 1))
+            valid &= ~(1U << i);
+        if (valid >> i & 1)
+            poison |= (w->wide_poison[block] >> lane & UINT64_C(0x100000001)) << i;
+        w->temp[0][i] = valid >> i & 1 ? w->wide[from[i]] : 0;
+    }
+    s->poison[0][0] = poison;
+    write_permuted(w, op, s, valid);
+}
+
 /* Replaces source 0 by other lanes of itself. */
 static void permute(struct emu_wave *w, const struct emu_op *op, struct sources *s)
 {
     const struct emu_dpp *dpp = &op->dpp;
     const uint32_t *from = dpp->from;
-    uint32_t exec = dpp->fetch_inactive ? UINT32_MAX : emu_exec(w), valid = dpp->sourced;
+    uint32_t exec = dpp->fetch_inactive ? UINT32_MAX : emu_exec(w), valid = dpp->sourced[0];
+    if (dpp->wide) {
+        permute_wide(w, op, s);
+        return;
+    }
     for (unsigned i = 0; exec != UINT32_MAX && i < EMU_LANES; i++)
         valid &= ~((~exec >> from[i] & 1) << i);
     for (unsigned word = 0; word < op->src[0].dwords; word++) {
@@ -130,10 +161,7 @@ static void permute(struct emu_wave *w, const struct emu_op *op, struct sources 
         if (s->poison[0][word])
             s->poison[0][word] = permute_poison(s->poison[0][word], from, valid);
     }
-    s->lanes[0] = w->temp[0];
-    s->write &= dpp_rows(w, dpp);
-    if (!dpp->bound_ctrl && dpp->kind != EMU_DPP8)
-        s->write &= valid;
+    write_permuted(w, op, s, valid);
 }
 
 static void fix_half(const struct emu_operand *o, const uint32_t *in, uint32_t *out)
@@ -153,6 +181,19 @@ static void fix_packed(const struct emu_operand *o, const uint32_t *in, uint32_t
     EMU_EACH_LANE
     {
         out[i] = ((in[i] >> shift & 0xffff) | in[i] >> shift_hi << 16) ^ flip;
+    }
+}
+
+/* Which dword of a pair feeds which; the input may be the output. */
+static void fix_pair(const struct emu_operand *o, const uint32_t *in, uint32_t *out)
+{
+    uint32_t flip = (o->neg & 1U) << 31, flip_hi = (o->neg & 2U) << 30;
+    unsigned from = o->sel ? EMU_LANES : 0, from_hi = o->sel_hi ? EMU_LANES : 0;
+    EMU_EACH_LANE
+    {
+        uint32_t low_word = in[from + i] ^ flip, high_word = in[from_hi + i] ^ flip_hi;
+        out[i] = low_word;
+        out[EMU_LANES + i] = high_word;
     }
 }
 
@@ -183,6 +224,8 @@ static void fix(struct emu_wave *w, const struct emu_op *op, unsigned k, struct 
         fix_half(o, in, out);
     } else if (emu_is_packed(o->type)) {
         fix_packed(o, in, out);
+    } else if (emu_is_pair(o->type)) {
+        fix_pair(o, in, out);
     } else if (o->dwords == 2) {
         if (out != in)
             memcpy(out, in, EMU_LANES * sizeof *out);
@@ -190,6 +233,38 @@ static void fix(struct emu_wave *w, const struct emu_op *op, unsigned k, struct 
     } else {
         fix_sign(o, in, out);
     }
+    s->lanes[k] = out;
+}
+
+/* A part of a register that SDWA selects. */
+struct part {
+    uint32_t mask;
+    unsigned shift;
+};
+
+static struct part part_of(const struct emu_operand *o)
+{
+    if (o->sdwa == EMU_SDWA_DWORD)
+        return (struct part){UINT32_MAX, 0};
+    if (o->sdwa >= EMU_SDWA_WORD_0)
+        return (struct part){0xffff, 16U * (o->sdwa - EMU_SDWA_WORD_0)};
+    return (struct part){0xff, 8U * (o->sdwa - EMU_SDWA_BYTE_0)};
+}
+
+static void select_part(struct emu_wave *w, const struct emu_op *op, unsigned k, struct sources *s)
+{
+    const struct emu_operand *o = &op->src[k];
+    const uint32_t *in = s->lanes[k];
+    struct part part = part_of(o);
+    uint32_t *out = w->temp[k], top = o->sext ? part.mask ^ part.mask >> 1 : 0;
+    EMU_EACH_LANE
+    {
+        out[i] = ((in[i] >> part.shift & part.mask) ^ top) - top;
+    }
+    uint64_t p = s->poison[k][0];
+    uint32_t bad = part.shift >= 16 ? high(p) : low(p);
+    if (o->sdwa)
+        s->poison[k][0] = halves(bad, o->sext ? bad : 0);
     s->lanes[k] = out;
 }
 
@@ -202,11 +277,21 @@ static void fix_poison(const struct emu_operand *o, uint64_t *poison)
         poison[0] = emu_both((half ? o->half : o->sel) ? high(p) : low(p));
     else if (emu_is_packed(o->type))
         poison[0] = halves(o->sel ? high(p) : low(p), o->sel_hi ? high(p) : low(p));
+    if (emu_is_pair(o->type)) {
+        uint64_t first = o->sel ? poison[1] : p;
+        poison[1] = o->sel_hi ? poison[1] : p;
+        poison[0] = first;
+    }
 }
 
 /* Zeroes subnormals, but for their sign. */
 static void flush(unsigned type, const uint32_t *in, uint32_t *out)
 {
+    if (type == EMU_TYPE_pf32) {
+        flush(EMU_TYPE_f32, in, out);
+        flush(EMU_TYPE_f32, in + EMU_LANES, out + EMU_LANES);
+        return;
+    }
     if (type == EMU_TYPE_f64) {
         EMU_EACH_LANE
         {
@@ -230,7 +315,7 @@ static void flush(unsigned type, const uint32_t *in, uint32_t *out)
 /* Whether MODE flushes operands of a type; a bit of each pair is for sources, one for results. */
 static bool flushes(const struct emu_wave *w, unsigned type, uint32_t bits)
 {
-    if (type == EMU_TYPE_f32)
+    if (type == EMU_TYPE_f32 || type == EMU_TYPE_pf32)
         return !(w->mode & EMU_DENORM_F32_KEEP & bits);
     return (type == EMU_TYPE_f64 || type == EMU_TYPE_f16 || type == EMU_TYPE_pf16) &&
            !(w->mode & EMU_DENORM_F16_F64_KEEP & bits);
@@ -251,6 +336,8 @@ static void read_sources(struct emu_wave *w, const struct emu_op *op, struct sou
     if (op->dpp.kind)
         permute(w, op, s);
     for (unsigned k = 0; k < op->nsrc; k++) {
+        if (op->src[k].sdwa)
+            select_part(w, op, k, s);
         if (op->src[k].fix)
             fix(w, op, k, s);
         if ((w->mode & DENORM_KEEP) != DENORM_KEEP && flushes(w, op->src[k].type, DENORM_IN)) {
@@ -341,6 +428,11 @@ static void judge(const struct emu_op *op, emu_kernel *kernel, const struct sour
     case EMU_POISON_UP:
         by_halves(op, s, op->rule == EMU_POISON_UP, r->poison);
         return;
+    case EMU_POISON_WORD:
+        by_halves(op, s, false, r->poison);
+        for (unsigned word = 0; word < 2; word++)
+            r->poison[word] = emu_both(emu_any(r->poison[word]));
+        return;
     case EMU_POISON_BITS:
         try_out(op, kernel, s, r->poison);
         return;
@@ -361,6 +453,9 @@ static void finish(const struct emu_wave *w, const struct emu_op *op, uint32_t *
         for (unsigned i = 0; i < EMU_LANES; i++) {
             if (type == EMU_TYPE_f32) {
                 out[i] = emu_bits(emu_limit(op, emu_float(out[i])));
+            } else if (type == EMU_TYPE_pf32) {
+                out[i] = emu_bits(emu_limit(op, emu_float(out[i])));
+                out[EMU_LANES + i] = emu_bits(emu_limit(op, emu_float(out[EMU_LANES + i])));
             } else if (type == EMU_TYPE_f16) {
                 out[i] = emu_to_f16(emu_limit(op, emu_from_f16(out[i])));
             } else if (type == EMU_TYPE_pf16) {
@@ -406,21 +501,51 @@ static void store_mask(struct emu_wave *w, const struct emu_op *op, const struct
                   "EXEC is written from an undefined or unlanded value");
 }
 
-static void store_half(struct emu_wave *w, const struct emu_operand *d, const struct results *r)
+static void store_half(struct emu_wave *w, const struct emu_op *op, const struct results *r)
 {
+    const struct emu_operand *d = &op->dst[0];
     uint32_t *to = w->space[EMU_VGPR] + d->at;
     const uint32_t *from = r->lanes[0];
-    uint32_t write = r->write, keep = d->half ? 0xffff : 0xffff0000;
+    uint32_t write = r->write, keep = op->zero_high ? 0 : d->half ? 0xffff : 0xffff0000;
     unsigned shift = d->half ? 16 : 0;
     EMU_EACH_LANE
     {
         uint32_t merged = (to[i] & keep) | (from[i] & 0xffff) << shift;
         to[i] = write >> i & 1 ? merged : to[i];
     }
-    uint64_t mine = (uint64_t)write << (d->half ? 32 : 0);
+    uint64_t mine = op->zero_high ? emu_both(write) : (uint64_t)write << (d->half ? 32 : 0);
     uint64_t poison = (uint64_t)low(r->poison[0]) << (d->half ? 32 : 0);
     uint64_t *p = w->poison[EMU_VGPR] + d->reg;
     *p = (*p & ~mine) | (poison & mine);
+}
+
+/* SDWA: a byte or half of the destination, and what becomes of the rest. */
+static void store_part(struct emu_wave *w, const struct emu_op *op, const struct results *r)
+{
+    const struct emu_operand *d = &op->dst[0];
+    struct part part = part_of(d);
+    uint32_t *to = w->space[EMU_VGPR] + d->at, write = r->write, mask = part.mask << part.shift;
+    uint32_t top = part.mask ^ part.mask >> 1, above = ~(mask | (mask - 1));
+    if (emu_is_half(d->type) && d->sdwa == EMU_SDWA_DWORD)
+        mask = 0xffff;
+    for (unsigned i = 0; i < EMU_LANES; i++) {
+        uint32_t value = r->lanes[0][i] << part.shift & mask;
+        if (op->unused == EMU_UNUSED_SEXT && r->lanes[0][i] & top)
+            value |= above;
+        if (op->unused == EMU_UNUSED_PRESERVE && d->sdwa)
+            value |= to[i] & ~mask;
+        to[i] = write >> i & 1 ? value : to[i];
+    }
+    uint64_t *p = w->poison[EMU_VGPR] + d->reg, bad = r->poison[0], mine = emu_both(write);
+    if (part.mask <= 0xffff) { /* of a smaller part the lower half of the result is written */
+        uint64_t old = op->unused == EMU_UNUSED_PRESERVE ? *p : 0;
+        bool upper = part.shift >= 16, byte = part.mask == 0xff;
+        uint64_t value = low(bad), rest = upper ? UINT32_MAX : (uint64_t)UINT32_MAX << 32;
+        bad = (upper ? value << 32 : value) | (old & rest) | (byte ? old & ~rest : 0);
+        if (op->unused == EMU_UNUSED_SEXT && !upper)
+            bad |= value << 32;
+    }
+    *p = (*p & ~mine) | (bad & mine);
 }
 
 static void store_words(struct emu_wave *w, const struct emu_operand *d, const struct results *r)
@@ -443,12 +568,14 @@ static void store(struct emu_wave *w, const struct emu_op *op, const struct resu
     const struct emu_operand *d = &op->dst[0];
     if (d->type == EMU_TYPE_mask)
         store_mask(w, op, d, r->lanes[0], r);
+    else if (op->sdwa)
+        store_part(w, op, r);
     else if (emu_is_half(d->type))
-        store_half(w, d, r);
+        store_half(w, op, r);
     else
         store_words(w, d, r);
     if (op->ndst > 1)
-        store_mask(w, op, &op->dst[1], r->lanes[1], r);
+        store_mask(w, op, &op->dst[1], r->lanes[op->desc->flags & EMU_EXEC_OUT ? 0 : 1], r);
 }
 
 void emu_run_kernel(struct emu_wave *w, const struct emu_op *op, emu_kernel *kernel)

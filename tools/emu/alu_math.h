@@ -428,7 +428,7 @@ static inline int64_t emu_dot(uint32_t a, uint32_t b, unsigned bits, unsigned is
         uint32_t x = a << (32 - bits - at), y = b << (32 - bits - at);
         int32_t p = is_signed & 1 ? (int32_t)x >> (32 - bits) : (int32_t)(x >> (32 - bits));
         int32_t q = is_signed & 2 ? (int32_t)y >> (32 - bits) : (int32_t)(y >> (32 - bits));
-        sum += p * q;
+        sum += (int64_t)p * q;
     }
     return sum;
 }

@@ -166,8 +166,50 @@ static void run_movrel(struct emu_wave *w, const struct emu_op *op)
     emu_set_scalar(w, op, &dst, value, poison);
 }
 
+/* M0 for s_set_gpr_idx: the index in bits 7:0, the operands that it applies to in 15:12. What uses
+ * it is in blocks.c. */
+static void set_index(struct emu_wave *w, uint32_t bits, uint32_t mask)
+{
+    w->s[EMU_M0] = (w->s[EMU_M0] & ~mask) | (bits & mask);
+    w->spoison[EMU_M0] &= ~mask;
+}
+
+static void run_gpr_index(struct emu_wave *w, const struct emu_op *op)
+{
+    uint64_t poison = 0;
+    uint32_t index = (uint32_t)emu_scalar(w, &op->src[0], &poison);
+    if (poison & 0xff)
+        emu_fault(w, op, "poison", -1, "the register index is undefined or has not landed");
+    set_index(w, index, 0xff);
+}
+
+static void run_gpr_index_on(struct emu_wave *w, const struct emu_op *op)
+{
+    run_gpr_index(w, op);
+    set_index(w, (op->word >> 8 & 0xf) << 12, 0xf000);
+    w->mode |= EMU_MODE_GPR_INDEX;
+}
+
+static void run_gpr_index_off(struct emu_wave *w, const struct emu_op *op)
+{
+    (void)op;
+    w->mode &= ~(uint32_t)EMU_MODE_GPR_INDEX;
+}
+
+static void run_gpr_index_mode(struct emu_wave *w, const struct emu_op *op)
+{
+    set_index(w, (op->word & 0xf) << 12, 0xf000);
+}
+
 /* Hardware registers that s_getreg and s_setreg know. */
-enum { HWREG_MODE = 1, HWREG_SH_MEM_BASES = 15, HWREG_HW_ID1 = 23, HWREG_HW_ID2 = 24 };
+enum {
+    HWREG_MODE = 1,
+    HWREG_HW_ID = 4,
+    HWREG_XCC_ID = 20,
+    HWREG_SH_MEM_BASES = 15,
+    HWREG_HW_ID1 = 23,
+    HWREG_HW_ID2 = 24
+};
 
 /* MODE's rounding modes, bits 3:0: 0 is to nearest even. */
 static void set_mode(struct emu_wave *w, const struct emu_op *op, uint32_t mode)
@@ -191,6 +233,8 @@ static void run_getreg(struct emu_wave *w, const struct emu_op *op)
     case HWREG_HW_ID1:
         value = w->index & 0x1f;
         break;
+    case HWREG_HW_ID:
+    case HWREG_XCC_ID:
     case HWREG_HW_ID2:
         break;
     default:

@@ -21,6 +21,7 @@
         LET(ct, c);                                                                                \
         EMU_ST(dt, pd, __VA_ARGS__);                                                               \
     })
+#define LEGACY V3
 #define ACC(name, dt, at, bt, rule, ...) V3(name, dt, at, bt, dt, rule, __VA_ARGS__)
 #define TRANS(name, dt, at, ...) V1(name, dt, at, ALL, __VA_ARGS__)
 #define VM(name, dt, at, bt, ct, rule, ...)                                                        \
@@ -85,11 +86,13 @@
     V3(v_minimummaximum_##t, t, t, t, t, ALL, emu_maximum(emu_minimum(a, b), c))
 #define OWN(name, dt, at, bt, ct, rule)
 #define MBCNT(name, run)
+#define BITOP(name, t)
 #define RUN(name, run, class, dt, at)
 #include "tools/emu/ops_valu.def"
 #undef V1
 #undef V2
 #undef V3
+#undef LEGACY
 #undef ACC
 #undef TRANS
 #undef VM
@@ -97,6 +100,7 @@
 #undef CMP
 #undef OWN
 #undef MBCNT
+#undef BITOP
 #undef RUN
 
 KERNEL(permute, { pd[i] = emu_perm(pa[i], pb[i], pc[i]); })
@@ -151,6 +155,22 @@ static void emu_run_swap(struct emu_wave *w, const struct emu_op *op)
     *py ^= differ << 2 * sy;
 }
 
+/* The truth table's bits by a, b, c; in the place of the second destination. */
+KERNEL(bitop3, {
+    uint32_t table = pm[0];
+    uint32_t y = 0;
+    for (unsigned k = 0; k < 8; k++)
+        y |= (table >> k & 1 ? UINT32_MAX : 0) & (k & 4 ? pa[i] : ~pa[i]) &
+             (k & 2 ? pb[i] : ~pb[i]) & (k & 1 ? pc[i] : ~pc[i]);
+    pd[i] = y;
+})
+
+static void emu_run_bitop3(struct emu_wave *w, const struct emu_op *op)
+{
+    w->out[1][0] = (uint32_t)op->offset;
+    emu_run_kernel(w, op, bitop3_kernel);
+}
+
 /* v_mbcnt: b and how many of the 32 bits of a are of lanes below. */
 KERNEL(below, { pd[i] = (uint32_t)__builtin_popcount(pa[i] & ((1u << i) - 1)) + pb[i]; })
 KERNEL(count, { pd[i] = (uint32_t)__builtin_popcount(pa[i]) + pb[i]; })
@@ -171,6 +191,8 @@ static void emu_run_mbcnt_hi(struct emu_wave *w, const struct emu_op *op)
 #define V1(name, dt, at, rule, ...) LANES(name, VALU, rule, 0, dt, none, at, none, none)
 #define V2(name, dt, at, bt, rule, ...) LANES(name, VALU, rule, 0, dt, none, at, bt, none)
 #define V3(name, dt, at, bt, ct, rule, ...) LANES(name, VALU, rule, 0, dt, none, at, bt, ct)
+#define LEGACY(name, dt, at, bt, ct, rule, ...)                                                    \
+    LANES(name, VALU, rule, EMU_ZERO_HIGH, dt, none, at, bt, ct)
 #define ACC(name, dt, at, bt, rule, ...) LANES(name, VALU, rule, EMU_ACC, dt, none, at, bt, dt)
 #define TRANS(name, dt, at, ...) LANES(name, TRANS, ALL, 0, dt, none, at, none, none)
 #define VM(name, dt, at, bt, ct, rule, ...) LANES(name, VALU, rule, 0, dt, mask, at, bt, ct)
@@ -182,6 +204,7 @@ static void emu_run_mbcnt_hi(struct emu_wave *w, const struct emu_op *op)
         at, bt, none)
 #define OWN(name, dt, at, bt, ct, rule) LANES(name, VALU, rule, 0, dt, none, at, bt, ct)
 #define MBCNT(name, run) ROW(name, run, below_kernel, VALU, ALL, 0, u32, none, u32, u32, none)
+#define BITOP(name, t) ROW(name, emu_run_bitop3, bitop3_kernel, VALU, HALF, 0, t, none, t, t, t)
 #define RUN(name, run, class, dt, at) ROW(name, run, NULL, class, OWN, 0, dt, none, at, none, none)
 
 const struct emu_desc EMU_LEVELED(emu_ops_valu)[] = {

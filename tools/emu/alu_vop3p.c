@@ -31,6 +31,39 @@
 #define P2(name, t, ...) PACKED(HALF2, name, t, __VA_ARGS__)
 #define P3(name, t, ...) PACKED(HALF3, name, t, __VA_ARGS__)
 #define PACC(name, t, ...) P3(name, t, __VA_ARGS__)
+/* One dword of a pair. */
+#define WORD3(t, at, ...)                                                                          \
+    const C_##t a = EMU_LD_##t(pa + (at)), b = EMU_LD_##t(pb + (at)), c = EMU_LD_##t(pc + (at));   \
+    (void)c;                                                                                       \
+    EMU_ST_##t(pd + (at), __VA_ARGS__)
+#define WORD2(t, at, ...)                                                                          \
+    const C_##t a = EMU_LD_##t(pa + (at)), b = EMU_LD_##t(pb + (at));                              \
+    EMU_ST_##t(pd + (at), __VA_ARGS__)
+#define PAIR2(name, t, ...)                                                                        \
+    KERNEL(name, {                                                                                 \
+        {                                                                                          \
+            WORD2(t, 0, __VA_ARGS__);                                                              \
+    }                                                                                              \
+    {                                                                                              \
+        WORD2(t, EMU_LANES, __VA_ARGS__);                                                          \
+    }                                                                                              \
+    })
+#define PAIR3(name, t, ...)                                                                        \
+    KERNEL(name, {                                                                                 \
+        {                                                                                          \
+            WORD3(t, 0, __VA_ARGS__);                                                              \
+    }                                                                                              \
+    {                                                                                              \
+        WORD3(t, EMU_LANES, __VA_ARGS__);                                                          \
+    }                                                                                              \
+    })
+#define PICK(name)                                                                                 \
+    KERNEL(name, {                                                                                 \
+        uint32_t low = pa[i];                                                                      \
+        uint32_t high = pb[EMU_LANES + i];                                                         \
+        pd[i] = low;                                                                               \
+        pd[EMU_LANES + i] = high;                                                                  \
+    })
 #define DOT(name, dt, t, flags, ...)                                                               \
     KERNEL(name, {                                                                                 \
         LET(t, a);                                                                                 \
@@ -58,6 +91,9 @@
 #undef P2
 #undef P3
 #undef PACC
+#undef PAIR2
+#undef PAIR3
+#undef PICK
 #undef DOT
 #undef MIX
 #undef SIGNED_DOT
@@ -65,6 +101,9 @@
 #define P2(name, t, ...) LANES(name, VALU, HALF, 0, p##t, none, p##t, p##t, none)
 #define P3(name, t, ...) LANES(name, VALU, HALF, 0, p##t, none, p##t, p##t, p##t)
 #define PACC(name, t, ...) LANES(name, VALU, HALF, EMU_ACC, p##t, none, p##t, p##t, p##t)
+#define PAIR2(name, t, ...) LANES(name, VALU, WORD, 0, p##t, none, p##t, p##t, none)
+#define PAIR3(name, t, ...) LANES(name, VALU, WORD, 0, p##t, none, p##t, p##t, p##t)
+#define PICK(name) LANES(name, VALU, BITS, EMU_PICK, pu32, none, pu32, pu32, none)
 #define DOT(name, dt, t, flags, ...) LANES(name, VALU, ALL, flags, dt, none, t, t, dt)
 #define MIX(name, dt, flags) LANES(name, VALU, ALL, flags, dt, none, mix, mix, mix)
 #define SIGNED_DOT(name, bits)                                                                     \

@@ -47,4 +47,7 @@ int emu_parse(struct emu_code *code, struct emu_op *op, const char *line);
 /* What unknown instructions run: a finding. */
 emu_run emu_run_unknown;
 
+/* Makes an op of a wave64 run once for each block, unless it sees the whole wave (blocks.c). */
+void emu_split_blocks(struct emu_op *op);
+
 #endif

@@ -169,7 +169,8 @@ static void barrier_wait(struct emu_wave *w, const struct emu_op *op)
 
 static unsigned field(const struct emu_op *op, struct emu_counter_field f)
 {
-    return immediate(op) >> f.shift & ((1U << f.bits) - 1);
+    unsigned high = immediate(op) >> f.high_shift & ((1U << f.high_bits) - 1);
+    return (immediate(op) >> f.shift & ((1U << f.bits) - 1)) | high << f.bits;
 }
 
 static void waitcnt(struct emu_wave *w, const struct emu_op *op)

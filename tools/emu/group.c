@@ -90,10 +90,10 @@ void emu_group_free(struct emu_group *g)
     free(g->cell);
 }
 
-static void set_sgprs(struct emu_wave *w, unsigned *next, unsigned count, uint64_t value)
+static void set_sgprs(struct emu_wave *w, unsigned *next, unsigned count, const uint32_t *values)
 {
     for (unsigned i = 0; i < count && *next < EMU_VCC_LO; i++, ++*next) {
-        w->s[*next] = i < 2 ? (uint32_t)(value >> 32 * i) : 0;
+        w->s[*next] = values[i];
         w->spoison[*next] = 0;
     }
 }
@@ -109,34 +109,56 @@ static void start_ttmps(struct emu_wave *w)
     }
 }
 
-/* User SGPRs in the order of the descriptor's property bits, then the workgroup's ids. Source:
- * LLVM's "User Guide for AMDGPU Backend", initial kernel execution state. */
+static void set_sgpr(struct emu_wave *w, unsigned *next, uint32_t value)
+{
+    set_sgprs(w, next, 1, &value);
+}
+
+/* Kernel arguments that the descriptor asks for in SGPRs: a count and an offset of dwords. */
+static void preload(struct emu_wave *w, unsigned *next)
+{
+    const struct emu_launch *launch = w->group->launch;
+    unsigned count = launch->kernel->preload & 0x7f, first = launch->kernel->preload >> 7;
+    const uint32_t *arguments = (const uint32_t *)(uintptr_t)launch->kernarg;
+    set_sgprs(w, next, count, arguments + first);
+}
+
+/* User SGPRs in the order of the descriptor's property bits, then the workgroup's ids and what
+ * follows them. Source: LLVM's "User Guide for AMDGPU Backend", initial kernel execution state. */
 static void start_sgprs(struct emu_wave *w)
 {
     static const uint8_t sizes[] = {4, 2, 2, 2, 2, 2, 1};
-    enum { PRIVATE_BUFFER, DISPATCH_PTR, QUEUE_PTR, KERNARG_PTR, PROPERTIES = sizeof sizes };
+    enum { PRIVATE_BUFFER, DISPATCH_PTR, QUEUE_PTR, KERNARG_PTR, DISPATCH_ID, FLAT_SCRATCH };
+    enum { PROPERTIES = sizeof sizes, PRIVATE_SEGMENT = 1, WORKGROUP_INFO = 1 << 10 };
     const struct emu_group *g = w->group;
     const struct emu_launch *launch = g->launch;
-    unsigned next = 0;
-    for (unsigned p = 0; p < PROPERTIES; p++) {
-        uint64_t value = 0;
-        if (p == DISPATCH_PTR)
-            value = launch->dispatch_packet;
-        if (p == KERNARG_PTR)
-            value = launch->kernarg;
+    const uint32_t values[PROPERTIES][4] = {
+        [PRIVATE_BUFFER] = {EMU_PRIVATE_RSRC},
+        [DISPATCH_PTR] = {(uint32_t)launch->dispatch_packet,
+                          (uint32_t)(launch->dispatch_packet >> 32)},
+        [KERNARG_PTR] = {(uint32_t)launch->kernarg, (uint32_t)(launch->kernarg >> 32)},
+        [FLAT_SCRATCH + 1] = {launch->scratch_bytes},
+    };
+    uint32_t rsrc2 = launch->kernel->rsrc2;
+    unsigned next = 0, user = rsrc2 >> 1 & 31;
+    for (unsigned p = 0; p < PROPERTIES; p++)
         if (launch->kernel->properties >> p & 1)
-            set_sgprs(w, &next, sizes[p], value);
-    }
+            set_sgprs(w, &next, sizes[p], values[p]);
+    preload(w, &next);
     if (launch->target->ids_in_ttmp) {
         start_ttmps(w);
         return;
     }
-    unsigned user = launch->kernel->rsrc2 >> 1 & 31;
     if (next < user)
         next = user;
     for (unsigned axis = 0; axis < 3; axis++)
-        if (launch->kernel->rsrc2 >> (7 + axis) & 1)
-            set_sgprs(w, &next, 1, g->index[axis]);
+        if (rsrc2 >> (7 + axis) & 1)
+            set_sgpr(w, &next, g->index[axis]);
+    if (rsrc2 & WORKGROUP_INFO)
+        set_sgpr(w, &next, 0);
+    /* Where this wave's scratch begins: each wave has a place of its own here. */
+    if (rsrc2 & PRIVATE_SEGMENT && !launch->target->architected_flat)
+        set_sgpr(w, &next, 0);
 }
 
 /* v0 = x | y << 10 | z << 20; EXEC has the lanes that are work items. */
@@ -262,6 +284,7 @@ static void carry_over_lds(struct emu_wave *w, const struct emu_landing *l)
 
 static void carry_over(struct emu_wave *w, const struct emu_landing *l)
 {
+    emu_use_block(w, l->block);
     if (l->kind == EMU_QUEUE_LDS) {
         carry_over_lds(w, l);
         return;
@@ -282,6 +305,8 @@ static void carry_over_all(struct emu_wave *w)
     for (size_t i = 0; i < p->carried_count; i++)
         carry_over(w, &p->carried[i]);
     p->carried_count = 0;
+    if (w->state == EMU_RUNNING)
+        emu_use_block(w, 0);
 }
 
 /* Starts a new count of epochs. Written bytes stay so, in epoch 0. */

@@ -60,6 +60,12 @@ static inline uint16_t emu_tag(const struct emu_wave *w)
     return (uint16_t)(w->group->epoch << EMU_TAG_BITS | (w->index + 1));
 }
 
+/* Whether a write tag is of this wave, in whatever epoch. */
+static inline bool emu_of_wave(uint16_t tag, const struct emu_wave *w)
+{
+    return (tag & ((1U << EMU_TAG_BITS) - 1)) == w->index + 1;
+}
+
 enum emu_touch { EMU_TOUCH_READ, EMU_TOUCH_WRITE, EMU_TOUCH_ATOMIC };
 
 static inline bool emu_same_epoch(uint16_t tag, uint16_t mine)

@@ -8,7 +8,7 @@ extern const struct emu_desc emu_ops_salu[], emu_ops_flow[];
 
 #define LEVEL(l)                                                                                   \
     extern const struct emu_desc emu_ops_valu_##l[], emu_ops_vop3p_##l[], emu_ops_cross_##l[],     \
-        emu_ops_wmma_##l[], emu_ops_mem_##l[];                                                     \
+        emu_ops_wmma_##l[], emu_ops_mfma_##l[], emu_ops_mem_##l[];                                 \
     emu_run emu_run_vopd_##l;
 LEVEL(base)
 #ifdef EMU_HAVE_V3
@@ -19,7 +19,7 @@ LEVEL(v4)
 #endif
 #undef LEVEL
 
-enum { GROUPS = 7 };
+enum { GROUPS = 8 };
 
 struct level {
     const char *name;
@@ -35,6 +35,7 @@ struct level {
             emu_ops_salu,                                                                          \
             emu_ops_cross_##l,                                                                     \
             emu_ops_wmma_##l,                                                                      \
+            emu_ops_mfma_##l,                                                                      \
             emu_ops_mem_##l,                                                                       \
             emu_ops_flow                                                                           \
         }                                                                                          \

@@ -157,7 +157,10 @@ static enum emu_hip_code read_kernel(struct emu_module *module, size_t index)
     if (from->descriptor_address > module->code.bytes - sizeof d)
         return hipErrorInvalidImage;
     memcpy(&d, (const void *)(uintptr_t)(module->base + from->descriptor_address), sizeof d);
+    enum { PRELOAD_CODE = 256 }; /* for firmware that does not preload arguments */
     uint64_t entry = module->base + from->descriptor_address + (uint64_t)d.entry_offset;
+    if (d.preload)
+        entry += PRELOAD_CODE;
     memcpy(to->name, from->name, sizeof to->name);
     to->target = module->target;
     to->code = &module->code;

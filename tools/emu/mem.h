@@ -210,6 +210,18 @@ static inline const struct emu_allocation *emu_common_allocation(struct emu_wave
     return NULL;
 }
 
+/* The halves that a load writes: `halves`, and what SRAM-ECC makes undefined beside them. */
+static inline void emu_landing_halves(const struct emu_wave *w, struct emu_landing *landing,
+                                      const struct emu_desc *desc)
+{
+    uint64_t halves = emu_data_halves(desc);
+    landing->halves = halves;
+    if (desc->flags & (EMU_D16 | EMU_D16_HI) && w->group->launch->target->sramecc) {
+        landing->halves = emu_both(UINT32_MAX);
+        landing->poison[0] |= ~halves;
+    }
+}
+
 /* Issues a load into `to` whose data are poisoned as given, a word a register. */
 static inline struct emu_landing *emu_land_later(struct emu_wave *w, enum emu_queue_kind kind,
                                                  const struct emu_op *op,
@@ -219,9 +231,9 @@ static inline struct emu_landing *emu_land_later(struct emu_wave *w, enum emu_qu
     struct emu_landing *landing = emu_issue(w, kind, op, exec);
     landing->reg = to->reg;
     landing->dwords = (uint8_t)((op->desc->arg + 3) / 4);
-    landing->halves = emu_data_halves(op->desc);
     for (unsigned d = 0; d < landing->dwords; d++)
-        landing->poison[d] = poison[d] & landing->halves;
+        landing->poison[d] = poison[d] & emu_data_halves(op->desc);
+    emu_landing_halves(w, landing, op->desc);
     emu_hide(w, kind, landing);
     return landing;
 }
@@ -276,6 +288,24 @@ void EMU_LEVELED(emu_store_lanes)(struct emu_wave *w, const struct emu_op *op,
 #define emu_store_lanes EMU_LEVELED(emu_store_lanes)
 #define emu_lane_allocation EMU_LEVELED(emu_lane_allocation)
 
+/* The access of a global or buffer instruction; false after a finding. */
+#define emu_global_access EMU_LEVELED(emu_global_access)
+bool emu_global_access(struct emu_wave *w, const struct emu_op *op, const struct emu_operand *vaddr,
+                       const struct emu_operand *saddr, struct emu_access *access);
+#define emu_buffer_access EMU_LEVELED(emu_buffer_access)
+bool emu_buffer_access(struct emu_wave *w, const struct emu_op *op, const struct emu_operand *vaddr,
+                       const struct emu_operand *rsrc, const struct emu_operand *soffset,
+                       struct emu_access *access);
+
+/* Whether the SGPRs of a descriptor hold the one of scratch that a wave started with, and a load or
+ * (with data) a store through it. */
+#define emu_is_scratch EMU_LEVELED(emu_is_scratch)
+bool emu_is_scratch(const struct emu_wave *w, const struct emu_operand *rsrc);
+#define emu_scratch_buffer EMU_LEVELED(emu_scratch_buffer)
+void emu_scratch_buffer(struct emu_wave *w, const struct emu_op *op,
+                        const struct emu_operand *vaddr, const struct emu_operand *soffset,
+                        const struct emu_operand *data);
+
 /* Run functions, by file. */
 #define emu_run_global_load EMU_LEVELED(emu_run_global_load)
 #define emu_run_global_load_tr EMU_LEVELED(emu_run_global_load_tr)
@@ -296,6 +326,9 @@ void EMU_LEVELED(emu_store_lanes)(struct emu_wave *w, const struct emu_op *op,
 #define emu_run_ds_store EMU_LEVELED(emu_run_ds_store)
 #define emu_run_ds_load2 EMU_LEVELED(emu_run_ds_load2)
 #define emu_run_ds_store2 EMU_LEVELED(emu_run_ds_store2)
+#define emu_run_ds_load_tr EMU_LEVELED(emu_run_ds_load_tr)
+#define emu_run_global_dma EMU_LEVELED(emu_run_global_dma)
+#define emu_run_buffer_dma EMU_LEVELED(emu_run_buffer_dma)
 #define emu_run_ds_bpermute EMU_LEVELED(emu_run_ds_bpermute)
 #define emu_run_ds_bpermute_fi EMU_LEVELED(emu_run_ds_bpermute_fi)
 #define emu_run_ds_permute EMU_LEVELED(emu_run_ds_permute)
@@ -304,7 +337,7 @@ emu_run emu_run_global_atomic, emu_run_buffer_atomic, emu_run_ds_atomic, emu_run
     emu_run_flat_store, emu_run_flat_atomic, emu_run_global_load, emu_run_global_load_tr,
     emu_run_global_store, emu_run_buffer_load, emu_run_buffer_store, emu_run_scratch_load,
     emu_run_scratch_store, emu_run_s_load, emu_run_s_buffer_load, emu_run_ds_load, emu_run_ds_store,
-    emu_run_ds_load2, emu_run_ds_store2, emu_run_ds_bpermute, emu_run_ds_bpermute_fi,
-    emu_run_ds_permute, emu_run_ds_swizzle;
+    emu_run_ds_load2, emu_run_ds_store2, emu_run_ds_load_tr, emu_run_global_dma, emu_run_buffer_dma,
+    emu_run_ds_bpermute, emu_run_ds_bpermute_fi, emu_run_ds_permute, emu_run_ds_swizzle;
 
 #endif

@@ -245,13 +245,15 @@ void emu_atomic_access(struct emu_wave *w, const struct emu_op *op, const struct
 
 void emu_run_ds_atomic(struct emu_wave *w, const struct emu_op *op)
 {
-    const struct emu_operand *compare = op->nsrc > 2 ? &op->src[2] : NULL;
+    unsigned first = op->desc->flags & EMU_COMPARE_FIRST ? 2 : 1;
+    const struct emu_operand *data = &op->src[first];
+    const struct emu_operand *compare = op->nsrc > 2 ? &op->src[3 - first] : NULL;
     const struct emu_operand *back = op->ndst ? &op->dst[0] : NULL;
     struct emu_atomic_lanes a = {0};
     uint64_t poison, base[EMU_LANES];
     const uint32_t *v = emu_source(w, op, 0, &poison);
     if (!emu_clean(w, op, poison, emu_exec(w), "the LDS address") ||
-        !emu_atomic_clean(w, op, &op->src[1], compare))
+        !emu_atomic_clean(w, op, data, compare))
         return;
     for (uint32_t left = emu_exec(w); left && w->state == EMU_RUNNING; left &= left - 1) {
         int lane = __builtin_ctz(left);
@@ -260,6 +262,6 @@ void emu_run_ds_atomic(struct emu_wave *w, const struct emu_op *op)
     }
     if (w->state != EMU_RUNNING)
         return;
-    emu_atomic_perform(w, op, &op->src[1], compare, back, &a);
+    emu_atomic_perform(w, op, data, compare, back, &a);
     emu_atomic_land(w, op, EMU_QUEUE_LDS, back, a.lanes, &a, base);
 }

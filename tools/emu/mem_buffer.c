@@ -128,10 +128,9 @@ static void general_access(const struct emu_wave *w, const struct emu_op *op,
     access->allocation = buffer_allocation(w, r);
 }
 
-/* Everything of a buffer access but the data. False after a finding. */
-static bool buffer_access(struct emu_wave *w, const struct emu_op *op,
-                          const struct emu_operand *vaddr, const struct emu_operand *rsrc,
-                          const struct emu_operand *soffset, struct emu_access *access)
+bool emu_buffer_access(struct emu_wave *w, const struct emu_op *op, const struct emu_operand *vaddr,
+                       const struct emu_operand *rsrc, const struct emu_operand *soffset,
+                       struct emu_access *access)
 {
     static const uint32_t zeros[EMU_LANES];
     const uint32_t *v = w->space[EMU_VGPR] + vaddr->at;
@@ -151,14 +150,18 @@ static bool buffer_access(struct emu_wave *w, const struct emu_op *op,
 void emu_run_buffer_load(struct emu_wave *w, const struct emu_op *op)
 {
     struct emu_access access;
-    if (buffer_access(w, op, &op->src[0], &op->src[1], &op->src[2], &access))
+    if (emu_is_scratch(w, &op->src[1]))
+        emu_scratch_buffer(w, op, &op->src[0], &op->src[2], NULL);
+    else if (emu_buffer_access(w, op, &op->src[0], &op->src[1], &op->src[2], &access))
         emu_load_lanes(w, op, &access);
 }
 
 void emu_run_buffer_store(struct emu_wave *w, const struct emu_op *op)
 {
     struct emu_access access;
-    if (buffer_access(w, op, &op->src[1], &op->src[2], &op->src[3], &access))
+    if (emu_is_scratch(w, &op->src[2]))
+        emu_scratch_buffer(w, op, &op->src[1], &op->src[3], &op->src[0]);
+    else if (emu_buffer_access(w, op, &op->src[1], &op->src[2], &op->src[3], &access))
         emu_store_lanes(w, op, &op->src[0], &access);
 }
 
@@ -166,6 +169,6 @@ void emu_run_buffer_store(struct emu_wave *w, const struct emu_op *op)
 void emu_run_buffer_atomic(struct emu_wave *w, const struct emu_op *op)
 {
     struct emu_access access;
-    if (buffer_access(w, op, &op->src[1], &op->src[2], &op->src[3], &access))
+    if (emu_buffer_access(w, op, &op->src[1], &op->src[2], &op->src[3], &access))
         emu_atomic_access(w, op, &op->src[0], op->glc ? &op->src[0] : NULL, &access);
 }

@@ -103,7 +103,7 @@ void emu_load_lanes(struct emu_wave *w, const struct emu_op *op, const struct em
     }
     landing->reg = op->dst[0].reg;
     landing->dwords = (uint8_t)((bytes + 3) / 4);
-    landing->halves = emu_data_halves(op->desc);
+    emu_landing_halves(w, landing, op->desc);
     emu_hide(w, EMU_QUEUE_VM, landing);
 }
 
@@ -152,10 +152,8 @@ void emu_store_lanes(struct emu_wave *w, const struct emu_op *op, const struct e
     emu_remember(landing, access->address);
 }
 
-/* The access of a global instruction; false after a finding. */
-static bool global_access(struct emu_wave *w, const struct emu_op *op,
-                          const struct emu_operand *vaddr, const struct emu_operand *saddr,
-                          struct emu_access *access)
+bool emu_global_access(struct emu_wave *w, const struct emu_op *op, const struct emu_operand *vaddr,
+                       const struct emu_operand *saddr, struct emu_access *access)
 {
     const uint32_t *v = w->space[EMU_VGPR] + vaddr->at;
     uint64_t immediate = (uint64_t)(int64_t)op->offset;
@@ -184,7 +182,7 @@ static bool global_access(struct emu_wave *w, const struct emu_op *op,
 void emu_run_global_load(struct emu_wave *w, const struct emu_op *op)
 {
     struct emu_access access;
-    if (global_access(w, op, &op->src[0], &op->src[1], &access))
+    if (emu_global_access(w, op, &op->src[0], &op->src[1], &access))
         emu_load_lanes(w, op, &access);
 }
 
@@ -220,13 +218,13 @@ void emu_run_global_load_tr(struct emu_wave *w, const struct emu_op *op)
 void emu_run_global_store(struct emu_wave *w, const struct emu_op *op)
 {
     struct emu_access access;
-    if (global_access(w, op, &op->src[0], &op->src[2], &access))
+    if (emu_global_access(w, op, &op->src[0], &op->src[2], &access))
         emu_store_lanes(w, op, &op->src[1], &access);
 }
 
 void emu_run_global_atomic(struct emu_wave *w, const struct emu_op *op)
 {
     struct emu_access access;
-    if (global_access(w, op, &op->src[0], &op->src[2], &access))
+    if (emu_global_access(w, op, &op->src[0], &op->src[2], &access))
         emu_atomic_access(w, op, &op->src[1], op->ndst ? &op->dst[0] : NULL, &access);
 }

@@ -183,16 +183,16 @@ static struct emu_landing *lds_issue(struct emu_wave *w, const struct emu_op *op
 }
 
 static void lds_land_load(struct emu_wave *w, const struct emu_op *op, const uint64_t *address,
-                          unsigned dwords, uint64_t halves, const uint64_t *poison)
+                          unsigned dwords, const uint64_t *poison)
 {
     if (!w->group->strict)
         return;
     struct emu_landing *landing = lds_issue(w, op, address);
     landing->reg = op->dst[0].reg;
     landing->dwords = (uint8_t)dwords;
-    landing->halves = halves;
     for (unsigned d = 0; d < dwords; d++)
-        landing->poison[d] = poison[d] & halves;
+        landing->poison[d] = poison[d] & emu_data_halves(op->desc);
+    emu_landing_halves(w, landing, op->desc);
     emu_hide(w, EMU_QUEUE_LDS, landing);
 }
 
@@ -211,7 +211,7 @@ void emu_run_ds_load(struct emu_wave *w, const struct emu_op *op)
         lds_read(w, op, address, offset, 4, 0, at, poison);
     else
         lds_read(w, op, address, offset, bytes, flags, at, poison);
-    lds_land_load(w, op, address, (bytes + 3) / 4, emu_data_halves(op->desc), poison);
+    lds_land_load(w, op, address, (bytes + 3) / 4, poison);
 }
 
 /* False after a finding. */
@@ -253,7 +253,7 @@ void emu_run_ds_load2(struct emu_wave *w, const struct emu_op *op)
         lds_read(w, op, address, offset[k], bytes, 0, op->dst[0].at + k * bytes / 4 * EMU_LANES,
                  poison + k * bytes / 4);
     }
-    lds_land_load(w, op, address, bytes / 2, emu_both(UINT32_MAX), poison);
+    lds_land_load(w, op, address, bytes / 2, poison);
 }
 
 void emu_run_ds_store2(struct emu_wave *w, const struct emu_op *op)
@@ -273,64 +273,130 @@ void emu_run_ds_store2(struct emu_wave *w, const struct emu_op *op)
         lds_issue(w, op, address);
 }
 
-/* Copies lane from[i] of source k's register to each active lane i, 0 where from[i] is negative. */
+/* Each 16 lanes read 4 rows of 16 elements, four of a row a lane; lane i gets column i, that is
+ * element i % 4 of lanes i / 4, i / 4 + 4, ... of its 16. */
+void emu_run_ds_load_tr(struct emu_wave *w, const struct emu_op *op)
+{
+    enum { BYTES = 8, ROW = 16, SIDE = 4 };
+    uint64_t address[EMU_LANES], poison[2] = {0}, moved[2] = {0};
+    uint32_t old[2 * EMU_LANES], read[2 * EMU_LANES], exec = emu_exec(w);
+    uint32_t *v = w->space[EMU_VGPR] + op->dst[0].at;
+    if (!lds_addresses(w, op, address) ||
+        !lds_in_bounds(w, op, address, (uint32_t)op->offset, BYTES))
+        return;
+    memcpy(old, v, sizeof old);
+    lds_read(w, op, address, (uint32_t)op->offset, BYTES, 0, op->dst[0].at, poison);
+    memcpy(read, v, sizeof read);
+    for (unsigned word = 0; word < 2; word++) /* inactive lanes have read nothing */
+        poison[word] |= emu_both(w->group->strict ? ~exec : 0);
+    for (unsigned i = 0; i < EMU_LANES; i++) {
+        for (unsigned word = 0; word < 2; word++) {
+            unsigned element = i % SIDE, from = element / 2 * EMU_LANES, shift = element % 2 * 16;
+            unsigned first = (i & ~(ROW - 1U)) + SIDE * 2 * word + i % ROW / SIDE;
+            uint32_t low = read[from + first] >> shift & 0xffff;
+            uint32_t high = read[from + first + SIDE] >> shift & 0xffff;
+            uint64_t bad = poison[element / 2] >> 2 * shift;
+            v[word * EMU_LANES + i] = exec >> i & 1 ? low | high << 16 : old[word * EMU_LANES + i];
+            moved[word] |= (bad >> first & 1) << i | (bad >> (first + SIDE) & 1) << (i + 32);
+        }
+    }
+    lds_land_load(w, op, address, 2, moved);
+}
+
+/* Two sources of all lanes of the wave. */
+struct exchange {
+    uint32_t address[2 * EMU_LANES], value[2 * EMU_LANES];
+    uint64_t bad[2], bad_value[2];
+};
+
+/* Copies lane from[i] of the values to each active lane i of the block under way, 0 where from[i]
+ * is negative. */
 static void exchange(struct emu_wave *w, const struct emu_op *op, const uint32_t *value,
-                     uint64_t bad, const int *from)
+                     const uint64_t *bad, const int *from)
 {
     uint32_t exec = emu_exec(w), out[EMU_LANES];
     uint64_t poison = 0;
     for (int i = 0; i < EMU_LANES; i++) {
         out[i] = from[i] < 0 ? 0 : value[from[i]];
         if (from[i] >= 0)
-            poison |= (bad >> from[i] & (UINT64_C(1) << 32 | 1)) << i;
+            poison |= (bad[from[i] / EMU_LANES] >> from[i] % EMU_LANES & (UINT64_C(1) << 32 | 1))
+                      << i;
     }
     uint32_t *v = w->space[EMU_VGPR] + op->dst[0].at;
     for (int i = 0; i < EMU_LANES; i++)
         if (exec >> i & 1)
             v[i] = out[i];
-    lds_land_load(w, op, NULL, 1, emu_both(UINT32_MAX), &poison);
+    lds_land_load(w, op, NULL, 1, &poison);
 }
 
-static void bpermute(struct emu_wave *w, const struct emu_op *op, uint32_t readable)
+/* False after a finding. */
+static bool gather(struct emu_wave *w, const struct emu_op *op, struct exchange *x)
 {
-    uint64_t bad, bad_value;
-    const uint32_t *a = emu_source(w, op, 0, &bad), *value = emu_source(w, op, 1, &bad_value);
-    if (!emu_clean(w, op, bad, emu_exec(w), "the lane address"))
-        return;
-    int from[EMU_LANES];
-    for (int i = 0; i < EMU_LANES; i++) {
-        int lane = (int)((a[i] + (uint32_t)op->offset) / 4 % EMU_LANES);
-        from[i] = readable >> lane & 1 ? lane : -1;
+    for (unsigned b = 0; b < w->lanes / EMU_LANES; b++) {
+        emu_use_block(w, b);
+        const uint32_t *address = emu_source(w, op, 0, &x->bad[b]);
+        memcpy(x->address + b * EMU_LANES, address, EMU_LANES * sizeof *address);
+        const uint32_t *value = emu_source(w, op, 1, &x->bad_value[b]);
+        memcpy(x->value + b * EMU_LANES, value, EMU_LANES * sizeof *value);
+        if (!emu_clean(w, op, x->bad[b], emu_exec(w), "the lane address"))
+            return false;
     }
-    exchange(w, op, value, bad_value, from);
+    return true;
+}
+
+static bool is_active(const struct emu_wave *w, unsigned lane)
+{
+    return w->s[EMU_EXEC_LO + lane / EMU_LANES] >> lane % EMU_LANES & 1;
+}
+
+static void scatter(struct emu_wave *w, const struct emu_op *op, const struct exchange *x,
+                    const int *from)
+{
+    for (unsigned b = 0; b < w->lanes / EMU_LANES; b++) {
+        emu_use_block(w, b);
+        exchange(w, op, x->value, x->bad_value, from + b * EMU_LANES);
+    }
+    emu_use_block(w, 0);
+}
+
+static void bpermute(struct emu_wave *w, const struct emu_op *op, bool all)
+{
+    struct exchange x;
+    int from[2 * EMU_LANES];
+    if (!gather(w, op, &x))
+        return;
+    for (unsigned i = 0; i < w->lanes; i++) {
+        unsigned lane = (x.address[i] + (uint32_t)op->offset) / 4 % w->lanes;
+        from[i] = all || is_active(w, lane) ? (int)lane : -1;
+    }
+    scatter(w, op, &x, from);
 }
 
 /* Lanes out of EXEC give 0. */
 void emu_run_ds_bpermute(struct emu_wave *w, const struct emu_op *op)
 {
-    bpermute(w, op, emu_exec(w));
+    bpermute(w, op, false);
 }
 
 /* They give their value (gfx12). */
 void emu_run_ds_bpermute_fi(struct emu_wave *w, const struct emu_op *op)
 {
-    bpermute(w, op, UINT32_MAX);
+    bpermute(w, op, true);
 }
 
 /* Of several lanes that send to one, the highest wins. */
 void emu_run_ds_permute(struct emu_wave *w, const struct emu_op *op)
 {
-    uint64_t bad, bad_value;
-    const uint32_t *a = emu_source(w, op, 0, &bad), *value = emu_source(w, op, 1, &bad_value);
-    if (!emu_clean(w, op, bad, emu_exec(w), "the lane address"))
+    struct exchange x;
+    int from[2 * EMU_LANES];
+    if (!gather(w, op, &x))
         return;
-    int from[EMU_LANES];
-    for (int i = 0; i < EMU_LANES; i++)
+    for (unsigned i = 0; i < w->lanes; i++)
         from[i] = -1;
-    for (int i = 0; i < EMU_LANES; i++)
-        if (emu_exec(w) >> i & 1)
-            from[(a[i] + (uint32_t)op->offset) / 4 % EMU_LANES] = i;
-    exchange(w, op, value, bad_value, from);
+    for (unsigned i = 0; i < w->lanes; i++)
+        if (is_active(w, i))
+            from[(x.address[i] + (uint32_t)op->offset) / 4 % w->lanes] = (int)i;
+    scatter(w, op, &x, from);
 }
 
 void emu_run_ds_swizzle(struct emu_wave *w, const struct emu_op *op)
@@ -352,5 +418,5 @@ void emu_run_ds_swizzle(struct emu_wave *w, const struct emu_op *op)
         }
         from[i] = emu_exec(w) >> lane & 1 ? lane : -1;
     }
-    exchange(w, op, value, bad, from);
+    exchange(w, op, value, &bad, from);
 }

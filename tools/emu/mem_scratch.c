@@ -1,30 +1,23 @@
 /* Scratch: each lane's private memory. Addresses are offsets from the start of the lane's own; the
  * hardware's FLAT_SCRATCH, which turns them into memory addresses, is out of the program's reach on
- * gfx11 (LLVM's "User Guide for AMDGPU Backend", architected flat scratch). What a store writes may
- * be undefined: functions save registers of their callers, and of inactive lanes, unseen. The
- * poison is stored with the data and comes back with it. */
+ * gfx11 (LLVM's "User Guide for AMDGPU Backend", architected flat scratch). gfx90a reaches it
+ * through a buffer descriptor that it is started with. What a store writes may be undefined:
+ * functions save registers of their callers, and of inactive lanes, unseen. The poison is stored
+ * with the data and comes back with it. */
 #include "tools/emu/mem.h"
 
-/* The lanes' addresses. False after a finding. */
-static bool scratch_access(struct emu_wave *w, const struct emu_op *op,
-                           const struct emu_operand *vaddr, const struct emu_operand *saddr,
-                           uint32_t *address)
+/* The lanes' addresses: base, and what a VGPR adds unless vaddr is NULL. False after a finding. */
+static bool scratch_addresses(struct emu_wave *w, const struct emu_op *op,
+                              const struct emu_operand *vaddr, uint32_t base, uint32_t *address)
 {
-    uint64_t bad = 0, poison = 0;
-    uint32_t base = (uint32_t)op->offset, outside = 0;
-    uint32_t bytes = op->desc->arg, size = w->group->launch->scratch_bytes;
-    if (saddr->kind != EMU_OFF)
-        base += (uint32_t)emu_scalar(w, saddr, &bad);
-    if (vaddr->kind != EMU_OFF)
-        poison = emu_vgpr_poison(w, vaddr->reg, 1, ~UINT64_C(0));
-    if (!emu_clean_scalar(w, op, bad, "the scratch address") ||
-        !emu_clean(w, op, poison, emu_exec(w), "the scratch address"))
+    uint64_t poison = vaddr ? emu_vgpr_poison(w, vaddr->reg, 1, ~UINT64_C(0)) : 0;
+    uint32_t bytes = op->desc->arg, size = w->group->launch->scratch_bytes, outside = 0;
+    if (!emu_clean(w, op, poison, emu_exec(w), "the scratch address"))
         return false;
-    const uint32_t *v = w->space[EMU_VGPR] + vaddr->at;
-    bool vector = vaddr->kind != EMU_OFF;
+    const uint32_t *v = w->space[EMU_VGPR] + (vaddr ? vaddr->at : 0);
     EMU_EACH_LANE_BITS(outside)
     {
-        address[i] = vector ? base + v[i] : base;
+        address[i] = vaddr ? base + v[i] : base;
         outside |= (uint32_t)(address[i] + (uint64_t)bytes > size) << i;
     }
     int lane = outside & emu_exec(w) ? __builtin_ctz(outside & emu_exec(w)) : -1;
@@ -103,37 +96,75 @@ void emu_scratch_store_lane(struct emu_wave *w, const struct emu_op *op,
     }
 }
 
+/* Whole dwords at one address of all lanes. */
 static bool in_rows(const struct emu_op *op, const struct emu_operand *vaddr, uint32_t address)
 {
-    return vaddr->kind == EMU_OFF && address % 4 == 0 && op->desc->arg % 4 == 0;
+    return !vaddr && address % 4 == 0 && op->desc->arg % 4 == 0;
+}
+
+/* A load, or with data a store, at base + vaddr of each lane; vaddr may be NULL. */
+static void scratch_access(struct emu_wave *w, const struct emu_op *op,
+                           const struct emu_operand *vaddr, uint32_t base,
+                           const struct emu_operand *data)
+{
+    uint32_t address[EMU_LANES], exec = emu_exec(w);
+    uint64_t poison[EMU_MEM_DWORDS] = {0};
+    if (!scratch_addresses(w, op, vaddr, base, address))
+        return;
+    bool rows = exec && in_rows(op, vaddr, base);
+    if (rows && data)
+        store_rows(w, op, data, base);
+    else if (rows)
+        load_rows(w, op, base, poison);
+    for (uint32_t left = rows ? 0 : exec; left; left &= left - 1) {
+        int lane = __builtin_ctz(left);
+        if (data)
+            emu_scratch_store_lane(w, op, data, lane, address[lane]);
+        else
+            emu_scratch_load_lane(w, op, lane, address[lane], poison);
+    }
+    if (!w->group->strict)
+        return;
+    if (data)
+        emu_issue(w, EMU_QUEUE_VS, op, exec);
+    else
+        emu_land_later(w, EMU_QUEUE_VM, op, &op->dst[0], exec, poison);
+}
+
+static void run(struct emu_wave *w, const struct emu_op *op, const struct emu_operand *saddr,
+                const struct emu_operand *data)
+{
+    uint64_t bad = 0;
+    uint32_t base = (uint32_t)op->offset;
+    if (saddr->kind != EMU_OFF)
+        base += (uint32_t)emu_scalar(w, saddr, &bad);
+    if (emu_clean_scalar(w, op, bad, "the scratch address"))
+        scratch_access(w, op, op->src[0].kind == EMU_OFF ? NULL : &op->src[0], base, data);
 }
 
 void emu_run_scratch_load(struct emu_wave *w, const struct emu_op *op)
 {
-    uint32_t address[EMU_LANES], exec = emu_exec(w);
-    uint64_t poison[EMU_MEM_DWORDS] = {0};
-    if (!scratch_access(w, op, &op->src[0], &op->src[1], address))
-        return;
-    if (exec && in_rows(op, &op->src[0], address[0]))
-        load_rows(w, op, address[0], poison);
-    else
-        for (uint32_t left = exec; left; left &= left - 1)
-            emu_scratch_load_lane(w, op, __builtin_ctz(left), address[__builtin_ctz(left)], poison);
-    if (w->group->strict)
-        emu_land_later(w, EMU_QUEUE_VM, op, &op->dst[0], exec, poison);
+    run(w, op, &op->src[1], NULL);
 }
 
 void emu_run_scratch_store(struct emu_wave *w, const struct emu_op *op)
 {
-    uint32_t address[EMU_LANES], exec = emu_exec(w);
-    if (!scratch_access(w, op, &op->src[0], &op->src[2], address))
-        return;
-    if (exec && in_rows(op, &op->src[0], address[0]))
-        store_rows(w, op, &op->src[1], address[0]);
-    else
-        for (uint32_t left = exec; left; left &= left - 1)
-            emu_scratch_store_lane(w, op, &op->src[1], __builtin_ctz(left),
-                                   address[__builtin_ctz(left)]);
-    if (w->group->strict)
-        emu_issue(w, EMU_QUEUE_VS, op, exec);
+    run(w, op, &op->src[2], &op->src[1]);
+}
+
+bool emu_is_scratch(const struct emu_wave *w, const struct emu_operand *rsrc)
+{
+    static const uint32_t start[] = {EMU_PRIVATE_RSRC};
+    return memcmp(&w->s[rsrc->reg], start, sizeof start) == 0;
+}
+
+/* The scalar offset counts bytes of the whole wave: the descriptor swizzles by lane. */
+void emu_scratch_buffer(struct emu_wave *w, const struct emu_op *op,
+                        const struct emu_operand *vaddr, const struct emu_operand *soffset,
+                        const struct emu_operand *data)
+{
+    uint64_t bad = 0;
+    uint32_t base = (uint32_t)emu_scalar(w, soffset, &bad) / w->lanes + (uint32_t)op->offset;
+    if (emu_clean_scalar(w, op, bad, "the scratch address"))
+        scratch_access(w, op, op->offen ? vaddr : NULL, base, data);
 }

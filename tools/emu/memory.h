@@ -15,6 +15,10 @@
 #define EMU_SHARED_BASE (UINT64_C(1) << 48)
 #define EMU_PRIVATE_BASE (UINT64_C(2) << 48)
 
+/* The buffer descriptor of scratch that kernels of gfx90a start with: an address that no host
+ * memory has, swizzled by lane. */
+#define EMU_PRIVATE_RSRC 0, 0x80008000, 0xffffffff, 0x00800000
+
 struct emu_allocation {
     uint64_t base, size;
     bool readonly; /* for the device: code objects, kernel arguments */

@@ -35,8 +35,9 @@ enum emu_class {
 };
 
 /* Operand types, as the .def tables spell them. u, i, f: unsigned, signed, float; p: a packed pair
- * of 16-bit values; mask: one bit a lane (VCC or SGPRs); mix: f32, or the f16 half that op_sel says
- * where op_sel_hi is set (v_fma_mix); x: any number of dwords, as the text says. */
+ * of 16-bit values, of dwords for pu32 and pf32; mask: one bit a lane (VCC or SGPRs); mix: f32, or
+ * the f16 half that op_sel says where op_sel_hi is set (v_fma_mix); x: any number of dwords, as the
+ * text says. */
 #define EMU_TYPES(X)                                                                               \
     X(none, 0)                                                                                     \
     X(u16, 16)                                                                                     \
@@ -53,6 +54,8 @@ enum emu_class {
     X(u64, 64)                                                                                     \
     X(i64, 64)                                                                                     \
     X(f64, 64)                                                                                     \
+    X(pu32, 64)                                                                                    \
+    X(pf32, 64)                                                                                    \
     X(mix, 32)                                                                                     \
     X(mask, 32)                                                                                    \
     X(x, 0)
@@ -71,6 +74,11 @@ static inline bool emu_is_half(unsigned type)
 static inline bool emu_is_packed(unsigned type)
 {
     return type >= EMU_TYPE_pu16 && type <= EMU_TYPE_pbf16;
+}
+
+static inline bool emu_is_pair(unsigned type)
+{
+    return type == EMU_TYPE_pu32 || type == EMU_TYPE_pf32;
 }
 
 /* Where an operand lives. The first two index `space` of a wave: a plain vector source is
@@ -93,10 +101,25 @@ struct emu_operand {
     uint8_t sel;    /* packed: op_sel, the half that feeds the low result */
     uint8_t sel_hi; /* packed: op_sel_hi, the half that feeds the high result (1 by default) */
     uint8_t fix;    /* a source whose lanes are not simply the register's: half, neg, abs, sel */
+    uint8_t sdwa;   /* enum emu_sdwa: the part of the register that is read or written */
+    uint8_t sext;   /* SDWA source: sign-extended */
     uint16_t reg;   /* VGPR or SGPR number; 0 for constants, so that their poison is cell 0 */
     uint32_t at;    /* reg * EMU_LANES, or the place in the constant pool */
     uint64_t value; /* constant, widened to the operand's type */
 };
+
+enum emu_sdwa {
+    EMU_SDWA_DWORD,
+    EMU_SDWA_BYTE_0,
+    EMU_SDWA_BYTE_1,
+    EMU_SDWA_BYTE_2,
+    EMU_SDWA_BYTE_3,
+    EMU_SDWA_WORD_0,
+    EMU_SDWA_WORD_1,
+};
+
+/* What SDWA does with the rest of the destination. */
+enum emu_unused { EMU_UNUSED_PAD, EMU_UNUSED_SEXT, EMU_UNUSED_PRESERVE };
 
 enum emu_dpp_kind {
     EMU_DPP_NONE,
@@ -109,6 +132,11 @@ enum emu_dpp_kind {
     EMU_DPP_ROW_HALF_MIRROR,
     EMU_DPP_ROW_SHARE, /* ctrl: lane of the row */
     EMU_DPP_ROW_XMASK, /* ctrl: 0..15 */
+    EMU_DPP_ROW_BCAST, /* ctrl 15: lane 15 of each row to the next; 31: lane 31 to rows 2 and 3 */
+    EMU_DPP_WAVE_SHL,  /* by one lane of the wave */
+    EMU_DPP_WAVE_SHR,
+    EMU_DPP_WAVE_ROL,
+    EMU_DPP_WAVE_ROR,
 };
 
 struct emu_dpp {
@@ -116,9 +144,12 @@ struct emu_dpp {
     uint8_t row_mask, bank_mask;
     bool bound_ctrl; /* lanes without a source read 0; else they are not written */
     bool fetch_inactive;
+    bool wide; /* sources in the other block of a wave64 */
     uint32_t ctrl;
-    uint32_t sourced;     /* lanes that have a source lane */
-    const uint32_t *from; /* the source lane of each of EMU_LANES lanes, where it has one */
+    uint32_t sourced[2]; /* lanes that have a source lane; by block where wide, else alike */
+    /* The source lane of each of EMU_LANES lanes, where it has one; where wide, of each lane of the
+     * wave. */
+    const uint32_t *from;
 };
 
 enum emu_omod { EMU_OMOD_NONE, EMU_OMOD_MUL2, EMU_OMOD_MUL4, EMU_OMOD_DIV2 };
@@ -128,6 +159,7 @@ enum emu_rule {
     EMU_POISON_ALL,   /* any poisoned source half of a lane poisons the lane's result */
     EMU_POISON_HALF,  /* half by half: moves, or, xor, packed arithmetic */
     EMU_POISON_UP,    /* from a half to itself and the higher ones: add, multiply */
+    EMU_POISON_WORD,  /* dword by dword: pairs of f32 */
     EMU_POISON_BITS,  /* by trial: the halves that change with the poisoned bits (and, shifts) */
     EMU_POISON_WHOLE, /* by trial: all of a lane whose result changes with the poisoned bits */
     EMU_POISON_OWN,   /* the run function does it all */
@@ -138,12 +170,15 @@ enum {
     EMU_ACC = 1,      /* the destination is read too, as the last source (v_fmac) */
     EMU_VCC_IN = 2,   /* VCC is an implicit last source of type mask */
     EMU_EXEC_OUT = 4, /* EXEC is the implicit destination (v_cmpx) */
-    EMU_CROSS = 8,    /* reads other lanes: no lane kernel */
+    EMU_CROSS = 8,    /* runs once for the whole wave, not once for each block */
     EMU_LOAD = 16,    /* memory rows */
     EMU_STORE = 32,
     EMU_D16 = 64, /* writes or reads the low half only */
     EMU_D16_HI = 128,
-    EMU_SIGNED = 256, /* sign-extends an 8- or 16-bit load */
+    EMU_SIGNED = 256,        /* sign-extends an 8- or 16-bit load */
+    EMU_PICK = 1024,         /* the low result is of source 0, the high one of source 1 */
+    EMU_ZERO_HIGH = 2048,    /* of three sources, and yet clears the other half: see zero_high */
+    EMU_COMPARE_FIRST = 512, /* an atomic's comparand comes before its data */
 };
 
 /* A lane kernel: EMU_LANES results from EMU_LANES sources, nothing else. Registers of a 64-bit
@@ -173,20 +208,25 @@ struct emu_desc {
 
 struct emu_op {
     emu_run *run;
+    emu_run *each; /* wave64: what `run` does for each block; NULL where it runs once */
     emu_kernel *kernel;
     const struct emu_desc *desc; /* NULL: unknown, an error when executed */
     uint8_t cls, rule, ndst, nsrc;
     bool clamp;
-    bool plain;   /* no modifiers, SGPRs or masks: runs on the register file; see prepare.h */
-    uint8_t omod; /* enum emu_omod */
-    uint8_t size; /* bytes of the encoding */
+    bool plain; /* no modifiers, SGPRs or masks: runs on the register file; see prepare.h */
+    bool sdwa;
+    bool overlap;   /* wave64: a lane mask is written over an SGPR that both blocks read */
+    bool zero_high; /* a 16-bit result clears the other half */
+    uint8_t unused; /* enum emu_unused */
+    uint8_t omod;   /* enum emu_omod */
+    uint8_t size;   /* bytes of the encoding */
     struct emu_dpp dpp;
     struct emu_operand dst[EMU_MAX_DST];
     struct emu_operand src[EMU_MAX_SRC];
     uint32_t pc;             /* offset from the start of the module's code */
     uint32_t word;           /* first encoding dword; SOPP immediates are its low 16 bits */
     int32_t offset, offset1; /* memory offsets in bytes, as the text has them */
-    bool offen, idxen, saddr, glc, slc, dlc;
+    bool offen, idxen, saddr, glc, slc, dlc, lds;
     const struct emu_op *target;  /* branches */
     const struct emu_op *half[2]; /* VOPD: X and Y */
     const char *text;             /* the disassembly */

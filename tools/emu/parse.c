@@ -52,6 +52,12 @@ static const struct {
     {"exec_hi", EMU_SGPR, EMU_EXEC_HI, 1},
     {"exec", EMU_SGPR, EMU_EXEC_LO, 2},
     {"m0", EMU_SGPR, EMU_M0, 1},
+    {"flat_scratch_lo", EMU_SGPR, EMU_FLAT_SCRATCH, 1},
+    {"flat_scratch_hi", EMU_SGPR, EMU_FLAT_SCRATCH + 1, 1},
+    {"flat_scratch", EMU_SGPR, EMU_FLAT_SCRATCH, 2},
+    {"xnack_mask_lo", EMU_SGPR, EMU_XNACK_MASK, 1},
+    {"xnack_mask_hi", EMU_SGPR, EMU_XNACK_MASK + 1, 1},
+    {"xnack_mask", EMU_SGPR, EMU_XNACK_MASK, 2},
     {"null", EMU_SGPR, EMU_NULL, 1},
     {"scc", EMU_SCC, 0, 1},
     {"src_scc", EMU_SCC, 0, 1},
@@ -89,7 +95,7 @@ static bool number(const char *text, unsigned type, uint64_t *value)
             *value = emu_to_bf16((float)x);
         else if (type_bits[type] == 16 || type == EMU_TYPE_pf16)
             *value = emu_to_f16((float)x);
-        else if (type_bits[type] == 64)
+        else if (type_bits[type] == 64 && !emu_is_pair(type))
             *value = emu_bits64(x);
         else
             *value = emu_bits((float)x);
@@ -108,11 +114,12 @@ static bool number(const char *text, unsigned type, uint64_t *value)
     return end != text && *end == 0;
 }
 
+/* A VGPR or an AGPR, which is a register of the same file. */
 static bool vgpr(char *text, struct emu_operand *o)
 {
     unsigned reg;
     size_t length = strlen(text);
-    if (text[0] != 'v')
+    if (text[0] != 'v' && text[0] != 'a')
         return false;
     if (length > 2 && text[length - 2] == '.') {
         o->half = text[length - 1] == 'h';
@@ -121,6 +128,8 @@ static bool vgpr(char *text, struct emu_operand *o)
     }
     if (!registers(text + 1, &reg, &o->dwords))
         return false;
+    if (text[0] == 'a')
+        reg += EMU_AGPR0;
     o->kind = EMU_VGPR;
     o->reg = (uint16_t)reg;
     o->at = reg * EMU_LANES;
@@ -155,9 +164,15 @@ static bool sgpr(const char *text, struct emu_operand *o)
 static int operand(struct emu_code *code, char *text, unsigned type, struct emu_operand *o)
 {
     o->type = (uint8_t)type;
-    o->sel_hi = emu_is_packed(type);
+    o->sel_hi = emu_is_packed(type) || emu_is_pair(type);
     size_t length = strlen(text);
-    if (text[0] == '-' && (text[1] == 'v' || text[1] == 's' || text[1] == '|' || text[1] == 't')) {
+    if (strncmp(text, "sext(", 5) == 0 && text[length - 1] == ')') {
+        o->sext = 1;
+        text[length - 1] = 0;
+        text += 5;
+        length -= 6;
+    }
+    if (text[0] == '-' && (isalpha((unsigned char)text[1]) || text[1] == '|')) {
         o->neg = 1;
         text++;
         length--;
@@ -169,7 +184,8 @@ static int operand(struct emu_code *code, char *text, unsigned type, struct emu_
     }
     if (vgpr(text, o) || sgpr(text, o))
         return 1;
-    if (strncmp(text, "hwreg(", 6) == 0) { /* the run function reads the encoding */
+    /* The run function reads the encoding. */
+    if (strncmp(text, "hwreg(", 6) == 0 || strncmp(text, "gpr_idx(", 8) == 0) {
         o->kind = EMU_OFF;
         return 1;
     }
@@ -224,6 +240,12 @@ static const struct {
     {"row_mirror", EMU_DPP_ROW_MIRROR, 0},
     {"row_half_mirror", EMU_DPP_ROW_HALF_MIRROR, 0},
     {"row_share", EMU_DPP_ROW_SHARE, 0},
+    {"row_newbcast", EMU_DPP_ROW_SHARE, 0},
+    {"row_bcast", EMU_DPP_ROW_BCAST, 0},
+    {"wave_shl", EMU_DPP_WAVE_SHL, 0},
+    {"wave_shr", EMU_DPP_WAVE_SHR, 0},
+    {"wave_rol", EMU_DPP_WAVE_ROL, 0},
+    {"wave_ror", EMU_DPP_WAVE_ROR, 0},
     {"row_xmask", EMU_DPP_ROW_XMASK, 0},
 };
 
@@ -261,6 +283,31 @@ static int32_t swizzle_offset(const struct emu_op *op)
     return (int32_t)(op->word & 0xffff);
 }
 
+/* Parts of registers, by the value of enum emu_sdwa. */
+static bool sdwa_modifier(struct emu_op *op, const char *name, const char *value)
+{
+    static const char *const parts[] = {"DWORD",  "BYTE_0", "BYTE_1", "BYTE_2",
+                                        "BYTE_3", "WORD_0", "WORD_1"};
+    static const char *const unused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"};
+    if (strcmp(name, "dst_unused") == 0) {
+        while (op->unused < 3 && strcmp(value, unused[op->unused]) != 0)
+            op->unused++;
+        return op->unused < 3;
+    }
+    struct emu_operand *o = strcmp(name, "dst_sel") == 0    ? &op->dst[0]
+                            : strcmp(name, "src0_sel") == 0 ? &op->src[0]
+                            : strcmp(name, "src1_sel") == 0 ? &op->src[1]
+                                                            : NULL;
+    uint8_t part = 0;
+    while (part < 7 && strcmp(value, parts[part]) != 0)
+        part++;
+    if (!o || part == 7)
+        return false;
+    o->sdwa = part;
+    op->sdwa = true;
+    return true;
+}
+
 static bool flag_modifier(struct emu_op *op, const char *name)
 {
     if (strcmp(name, "clamp") == 0)
@@ -269,8 +316,12 @@ static bool flag_modifier(struct emu_op *op, const char *name)
         op->offen = true;
     else if (strcmp(name, "idxen") == 0)
         op->idxen = true;
-    else if (strcmp(name, "glc") == 0)
+    else if (strcmp(name, "glc") == 0 || strcmp(name, "sc0") == 0)
         op->glc = true;
+    else if (strcmp(name, "nt") == 0 || strcmp(name, "sc1") == 0 || strcmp(name, "scc") == 0)
+        op->slc = true;
+    else if (strcmp(name, "lds") == 0)
+        op->lds = true;
     else if (strcmp(name, "slc") == 0)
         op->slc = true;
     else if (strcmp(name, "dlc") == 0)
@@ -317,8 +368,10 @@ static bool modifier(struct emu_op *op, char *text)
         op->omod = value[0] == '2' ? EMU_OMOD_MUL2 : EMU_OMOD_MUL4;
     else if (strcmp(text, "div") == 0)
         op->omod = EMU_OMOD_DIV2;
+    else if (strcmp(text, "bitop3") == 0)
+        op->offset = (int32_t)strtol(value, NULL, 0);
     else
-        return dpp_modifier(op, text, value);
+        return dpp_modifier(op, text, value) || sdwa_modifier(op, text, value);
     return true;
 }
 
@@ -345,9 +398,17 @@ static char *next_piece(char **rest, char separator)
     return start;
 }
 
+/* Loads to LDS have the name of the load to registers and other operands. */
+static const struct emu_desc *find_lds(const char *name)
+{
+    char longer[64];
+    snprintf(longer, sizeof longer, "%s_lds", name);
+    return emu_find_desc(longer);
+}
+
 static const struct emu_desc *find(char *name)
 {
-    static const char *const suffixes[] = {"_e64_dpp", "_dpp", "_e32", "_e64"};
+    static const char *const suffixes[] = {"_e64_dpp", "_dpp", "_sdwa", "_e32", "_e64"};
     const struct emu_desc *desc = emu_find_desc(name);
     for (size_t i = 0; !desc && i < sizeof suffixes / sizeof suffixes[0]; i++) {
         size_t length = strlen(name), cut = strlen(suffixes[i]);
@@ -385,8 +446,10 @@ static int parse_operands(struct emu_code *code, struct emu_op *op, char *rest)
         op->nsrc++;
     const char *hint = strstr(rest, " th:");
     if (desc->atomic && desc->cls == EMU_CLASS_VMEM && !strstr(rest, " glc") &&
-        !(hint && returns(hint + 4)))
+        !strstr(rest, " sc0") && !(hint && returns(hint + 4)))
         op->ndst = 0; /* nothing comes back */
+    if (desc->flags & EMU_EXEC_OUT && code->target->major == 9)
+        op->ndst = 2; /* an explicit mask beside EXEC */
     unsigned d = 0, s = 0, explicit_sources = op->nsrc - (desc->flags & EMU_ACC ? 1 : 0);
     if (desc->flags & EMU_EXEC_OUT)
         op->dst[d++] = (struct emu_operand){
@@ -399,7 +462,7 @@ static int parse_operands(struct emu_code *code, struct emu_op *op, char *rest)
             return 0;
         int known = 0;
         if (d < op->ndst) {
-            known = operand(code, text, desc->dst[d], &op->dst[d]);
+            known = operand(code, text, desc->dst[d] ? desc->dst[d] : EMU_TYPE_mask, &op->dst[d]);
             d++;
         } else if (s < explicit_sources) {
             known = operand(code, text, desc->src[s], &op->src[s]);
@@ -419,7 +482,8 @@ static int parse_operands(struct emu_code *code, struct emu_op *op, char *rest)
 static int parse_plain(struct emu_code *code, struct emu_op *op, char *line)
 {
     char *name = next_piece(&line, ' ');
-    op->desc = name ? find(name) : NULL;
+    if (name)
+        op->desc = strstr(line, " lds") ? find_lds(name) : find(name);
     op->cls = EMU_CLASS_OTHER;
     if (!op->desc)
         return 0;
@@ -483,6 +547,8 @@ int emu_parse(struct emu_code *code, struct emu_op *op, const char *line)
     if (known == 0) {
         op->run = emu_run_unknown;
         op->desc = NULL;
+    } else if (code->target->wave_size > EMU_LANES) {
+        emu_split_blocks(op);
     }
     return 0;
 }

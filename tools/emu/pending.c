@@ -1,23 +1,34 @@
 #include "tools/emu/pending.h"
+#include "tools/emu/group.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* Entries of one instruction. */
+static unsigned entries(const struct emu_wave *w, enum emu_queue_kind kind)
+{
+    return kind == EMU_QUEUE_SMEM ? 1 : w->lanes / EMU_LANES;
+}
+
 struct emu_landing *emu_issue(struct emu_wave *w, enum emu_queue_kind kind, const struct emu_op *op,
                               uint32_t exec)
 {
+    if (kind == EMU_QUEUE_VS && w->group->launch->target->stores_in_vmcnt)
+        kind = EMU_QUEUE_VM;
     struct emu_queue *queue = &w->pending->queue[kind];
-    if (queue->count == EMU_QUEUE_DEPTH)
+    if (queue->count == EMU_QUEUE_DEPTH * entries(w, kind))
         emu_land(w, kind, EMU_QUEUE_DEPTH - 1);
     if (queue->count == 0)
         queue->first = 0; /* few entries in use: few cache lines */
     struct emu_landing *landing =
-        &queue->entry[(queue->first + queue->count++) % (EMU_QUEUE_DEPTH + 1)];
+        &queue->entry[(queue->first + queue->count++) % EMU_QUEUE_ENTRIES];
     landing->op = op;
     landing->kind = kind;
     landing->exec = exec;
+    landing->block = (uint8_t)emu_block_index(w);
     landing->dwords = 0;
     landing->marked = 0;
+    landing->lds_bytes = 0;
     landing->halves = emu_both(UINT32_MAX);
     for (int i = 0; i < 4; i++)
         landing->poison[i] = 0;
@@ -38,14 +49,14 @@ void emu_hide(struct emu_wave *w, enum emu_queue_kind kind, const struct emu_lan
             w->pending->sgpr[reg]++;
             w->spoison[reg] = UINT32_MAX;
         } else {
-            w->pending->vgpr[reg]++;
-            w->poison[EMU_VGPR][reg] |= emu_both(landing->exec) & landing->halves;
+            w->pending->vgpr[landing->block][reg]++;
+            w->block[landing->block].poison[reg] |= emu_both(landing->exec) & landing->halves;
         }
     }
 }
 
 /* Bits of a VGPR that loads still under way are going to write. */
-static uint64_t still_pending(struct emu_wave *w, unsigned reg)
+static uint64_t still_pending(struct emu_wave *w, unsigned block, unsigned reg)
 {
     static const enum emu_queue_kind kinds[] = {EMU_QUEUE_VM, EMU_QUEUE_LDS};
     uint64_t bits = 0;
@@ -53,7 +64,7 @@ static uint64_t still_pending(struct emu_wave *w, unsigned reg)
         struct emu_queue *queue = &w->pending->queue[kinds[k]];
         for (unsigned i = 0; i < queue->count; i++) {
             const struct emu_landing *l = emu_landing_at(queue, i);
-            if (reg >= l->reg && reg < l->reg + l->dwords)
+            if (l->block == block && reg >= l->reg && reg < l->reg + l->dwords)
                 bits |= emu_both(l->exec) & l->halves;
         }
     }
@@ -63,15 +74,18 @@ static uint64_t still_pending(struct emu_wave *w, unsigned reg)
 static void land_vgpr(struct emu_wave *w, const struct emu_landing *l, unsigned d)
 {
     unsigned reg = l->reg + d;
-    uint64_t *poison = &w->poison[EMU_VGPR][reg];
+    uint64_t *poison = &w->block[l->block].poison[reg];
     uint64_t bits = emu_both(l->exec) & l->halves;
-    if (--w->pending->vgpr[reg])
-        bits &= ~still_pending(w, reg);
+    if (--w->pending->vgpr[l->block][reg])
+        bits &= ~still_pending(w, l->block, reg);
     uint64_t overwritten = bits & ~*poison;
-    if (overwritten)
+    if (overwritten) {
+        bool agpr = w->group->launch->target->vgprs > EMU_AGPR0 && reg >= EMU_AGPR0;
+        emu_use_block(w, l->block);
         emu_fault(w, l->op, "overwrite", __builtin_ctz(emu_any(overwritten)),
-                  "v%u was written by another instruction before this load had been waited for",
-                  reg);
+                  "%c%u was written by another instruction before this load had been waited for",
+                  agpr ? 'a' : 'v', agpr ? reg - EMU_AGPR0 : reg);
+    }
     *poison = (*poison & ~bits) | (l->poison[d & 3] & bits);
 }
 
@@ -103,15 +117,41 @@ static void carry(struct emu_wave *w, const struct emu_landing *landing)
     p->carried[p->carried_count++] = *landing;
 }
 
+/* The bytes of a load to LDS, which nobody should have written since it was issued. */
+static void land_lds(struct emu_wave *w, const struct emu_landing *l)
+{
+    struct emu_group *g = w->group;
+    unsigned old_block = emu_block_index(w);
+    emu_use_block(w, l->block);
+    for (uint32_t left = l->exec; left && w->state != EMU_FAULTED; left &= left - 1) {
+        int lane = __builtin_ctz(left);
+        uint32_t first = l->lds_base + (uint32_t)lane * l->lds_bytes;
+        bool overwritten = false;
+        for (uint32_t b = first; b < first + l->lds_bytes; b++)
+            overwritten |= g->lds_write[b] && !emu_of_wave(g->lds_write[b], w);
+        if (overwritten)
+            emu_fault(w, l->op, "race", lane,
+                      "LDS at 0x%x was written by another wave before this load had landed", first);
+        if (g->race)
+            emu_lds_check(w, l->op, lane, first, l->lds_bytes, EMU_TOUCH_WRITE);
+        for (uint32_t b = first; b < first + l->lds_bytes; b++)
+            g->lds_write[b] = emu_tag(w);
+    }
+    if (w->state != EMU_FAULTED)
+        emu_use_block(w, old_block);
+}
+
 void emu_land(struct emu_wave *w, enum emu_queue_kind kind, unsigned left)
 {
     struct emu_queue *queue = &w->pending->queue[kind];
-    while (queue->count > left) {
+    while (queue->count > left * entries(w, kind)) {
         const struct emu_landing *landing = emu_landing_at(queue, 0);
-        queue->first = (queue->first + 1) % (EMU_QUEUE_DEPTH + 1);
+        queue->first = (queue->first + 1) % EMU_QUEUE_ENTRIES;
         queue->count--;
         if (w->signalled && landing->marked)
             carry(w, landing);
+        if (landing->lds_bytes)
+            land_lds(w, landing);
         for (unsigned d = 0; d < landing->dwords; d++)
             if (kind == EMU_QUEUE_SMEM)
                 land_sgpr(w, landing, d);

@@ -17,8 +17,9 @@ enum emu_queue_kind {
     EMU_QUEUE_COUNT
 };
 
-/* The counters have 6 bits: issue of one more waits for the oldest. */
-enum { EMU_QUEUE_DEPTH = 63 };
+/* The counters have 6 bits: issue of one more waits for the oldest. An instruction of a wave64 has
+ * two entries, one for each block. */
+enum { EMU_QUEUE_DEPTH = 63, EMU_QUEUE_ENTRIES = 128 };
 
 struct emu_landing {
     const struct emu_op *op;
@@ -26,15 +27,18 @@ struct emu_landing {
     uint32_t exec;
     uint32_t marked; /* lanes whose bytes carry race marks: address is set */
     uint16_t reg;
+    uint8_t block;
     uint8_t dwords;     /* destination registers; 0 for stores */
     uint64_t halves;    /* emu_both(~0), or the half that a d16 load writes */
     uint64_t poison[4]; /* of the loaded data itself: undefined LDS bytes */
     uint64_t address[EMU_LANES];
+    uint32_t lds_base; /* of a load to LDS: lane i's bytes are at lds_base + i * lds_bytes */
+    uint8_t lds_bytes; /* 0 for others */
 };
 
 struct emu_queue {
     unsigned first, count;
-    struct emu_landing entry[EMU_QUEUE_DEPTH + 1];
+    struct emu_landing entry[EMU_QUEUE_ENTRIES];
 };
 
 struct emu_pending {
@@ -44,28 +48,29 @@ struct emu_pending {
     struct emu_landing *carried;
     size_t carried_count, carried_capacity;
     /* Loads under way into each VGPR and SGPR. */
-    uint8_t vgpr[1024];
+    uint8_t vgpr[2][1024];
     uint8_t sgpr[EMU_SGPRS];
 };
 
-/* Adds an operation and poisons its destination; returns its entry with op and exec set. */
+/* Entry `index` of a queue, the oldest first. */
+static inline const struct emu_landing *emu_landing_at(const struct emu_queue *queue,
+                                                       unsigned index)
+{
+    return &queue->entry[(queue->first + index) % EMU_QUEUE_ENTRIES];
+}
+
+/* Adds an operation of the block under way; returns its entry with op, exec and block set. Stores
+ * join the loads' queue where they have no counter of their own. */
 struct emu_landing *emu_issue(struct emu_wave *w, enum emu_queue_kind kind, const struct emu_op *op,
                               uint32_t exec);
 
 /* Keeps the lanes' addresses of an access with race marks, to mark it again past a barrier. */
 void emu_remember(struct emu_landing *landing, const uint64_t *address);
 
-/* Entry `index` of a queue, the oldest first. */
-static inline const struct emu_landing *emu_landing_at(const struct emu_queue *queue,
-                                                       unsigned index)
-{
-    return &queue->entry[(queue->first + index) % (EMU_QUEUE_DEPTH + 1)];
-}
-
 /* Called when a load's entry is filled in: poisons its registers. */
 void emu_hide(struct emu_wave *w, enum emu_queue_kind kind, const struct emu_landing *landing);
 
-/* Lands the oldest until at most `left` of the queue are under way. */
+/* Lands the oldest until at most `left` instructions of the queue are under way. */
 void emu_land(struct emu_wave *w, enum emu_queue_kind kind, unsigned left);
 
 /* What the wait instructions do. */

@@ -47,6 +47,8 @@ void emu_fault(struct emu_wave *w, const struct emu_op *op, const char *rule, in
     w->state = EMU_FAULTED;
     const struct emu_group *g = w->group;
     const struct emu_kernel_code *kernel = g->launch->kernel;
+    if (lane >= 0)
+        lane += (int)(EMU_LANES * emu_block_index(w));
     struct ws_emu_finding finding = {
         .rule = rule, .pc = (uint64_t)op->pc - kernel->entry->pc, .lane = lane};
     char what[192];

@@ -9,8 +9,11 @@
 struct emu_group;
 struct emu_pending;
 
-/* SGPR numbers, as the hardware encodes them on gfx11. */
+/* SGPR numbers, as the hardware encodes them on gfx11. Instructions name the special ones, so that
+ * M0, which is 124 on gfx9, has one number here. */
 enum {
+    EMU_FLAT_SCRATCH = 102, /* gfx9 */
+    EMU_XNACK_MASK = 104,
     EMU_VCC_LO = 106,
     EMU_VCC_HI = 107,
     EMU_TTMP0 = 108,
@@ -21,7 +24,13 @@ enum {
     EMU_SGPRS = 128,
 };
 
+/* The number of a0, where there are AGPRs. */
+enum { EMU_AGPR0 = 256 };
+
 enum emu_state { EMU_RUNNING, EMU_AT_BARRIER, EMU_ENDED, EMU_FAULTED };
+
+/* MODE: VALU operands are indexed by M0 (s_set_gpr_idx_on). */
+enum { EMU_MODE_GPR_INDEX = 1 << 27 };
 
 /* MODE bits 7:4, as the kernel descriptor has them. */
 enum { EMU_DENORM_F32_KEEP = 0x30, EMU_DENORM_F16_F64_KEEP = 0xc0 };
@@ -53,7 +62,7 @@ struct emu_wave {
     uint32_t mode;
     unsigned lanes; /* 32 or 64 */
     unsigned index; /* wave of the workgroup */
-    unsigned vgprs; /* registers allocated */
+    unsigned vgprs; /* registers allocated, AGPRs included */
     struct emu_block block[2];
     struct emu_group *group;
     struct emu_pending *pending; /* loads and stores under way; see pending.h */
@@ -62,17 +71,31 @@ struct emu_wave {
     /* Lanes of SGPR sources and of modified ones, one array an operand (two registers each). */
     _Alignas(64) uint32_t temp[EMU_MAX_SRC][2 * EMU_LANES];
     _Alignas(64) uint32_t out[EMU_MAX_DST][2 * EMU_LANES];
+    /* Source 0 of all lanes, for DPP that crosses the blocks of a wave64. */
+    uint32_t wide[2 * EMU_LANES];
+    uint64_t wide_poison[2];
 };
+
+static inline unsigned emu_block_index(const struct emu_wave *w)
+{
+    return w->space[EMU_VGPR] != w->block[0].v;
+}
+
+static inline void emu_use_block(struct emu_wave *w, unsigned index)
+{
+    w->space[EMU_VGPR] = w->block[index].v;
+    w->poison[EMU_VGPR] = w->block[index].poison;
+}
 
 static inline struct emu_block *emu_this_block(struct emu_wave *w)
 {
-    return &w->block[w->space[EMU_VGPR] != w->block[0].v];
+    return &w->block[emu_block_index(w)];
 }
 
 /* EXEC of the block under way. */
 static inline uint32_t emu_exec(const struct emu_wave *w)
 {
-    return w->s[EMU_EXEC_LO + (w->space[EMU_VGPR] != w->block[0].v)];
+    return w->s[EMU_EXEC_LO + emu_block_index(w)];
 }
 
 /* Both halves of the lanes in a lane mask. */
