@@ -147,6 +147,35 @@ static void run_permlane64(struct emu_wave *w, const struct emu_op *op)
     }
 }
 
+static void swap_poison(uint64_t *p, unsigned i, uint64_t *q, unsigned j)
+{
+    uint64_t lane = UINT64_C(0x100000001), differ = (*p >> i ^ *q >> j) & lane;
+    *p ^= differ << i;
+    *q ^= differ << j;
+}
+
+/* Exchanges the lanes of the odd rows of the destination with those of the even rows of the source;
+ * rows are of 16 or 32 lanes. */
+static void run_permlane_swap(struct emu_wave *w, const struct emu_op *op)
+{
+    unsigned row = op->desc->arg;
+    if ((w->s[EMU_EXEC_LO] & w->s[EMU_EXEC_HI]) != UINT32_MAX) {
+        emu_fault(w, op, "unknown-instruction", -1, "swaps with inactive lanes are not emulated");
+        return;
+    }
+    for (unsigned lane = 0; lane < w->lanes; lane++) {
+        if (lane & row)
+            continue;
+        unsigned i = lane % EMU_LANES, j = (lane + row) % EMU_LANES;
+        struct emu_block *source = &w->block[lane / EMU_LANES];
+        struct emu_block *target = &w->block[(lane + row) / EMU_LANES];
+        uint32_t *a = source->v + op->src[0].at + i, *b = target->v + op->dst[0].at + j, old = *a;
+        *a = *b;
+        *b = old;
+        swap_poison(&source->poison[op->src[0].reg], i, &target->poison[op->dst[0].reg], j);
+    }
+}
+
 enum { REL_SRC = 1, REL_DST = 2, REL_SPLIT = 4 };
 
 /* Moves from or to the VGPR M0 further; split, the source's offset is M0[9:0], the destination's

@@ -1,6 +1,7 @@
 /* Buffer instructions: addresses and range checks of the resource descriptor. Sources: "RDNA3
  * Instruction Set Architecture", buffer resource descriptor and range checking; LLVM's
- * IntrinsicsAMDGPU.td for soffset, which the range check leaves out. */
+ * IntrinsicsAMDGPU.td for soffset, which the range check leaves out; "AMD Instinct MI300
+ * Instruction Set Architecture", where it counts. */
 #include "tools/emu/mem.h"
 #include "tools/emu/mem_atomic.h"
 
@@ -9,6 +10,7 @@ struct descriptor {
     uint32_t stride, records;
     unsigned oob_select;
     bool swizzle, add_thread;
+    bool linear; /* the range is one of bytes, of which the index is a part */
 };
 
 enum { OOB_STRUCTURED, OOB_INDEX, OOB_EMPTY, OOB_RAW };
@@ -23,6 +25,15 @@ static struct descriptor decode_descriptor(const uint32_t *word)
         .swizzle = word[1] >> 30 != 0,
         .add_thread = word[3] >> 23 & 1,
     };
+}
+
+/* gfx9: no field says what is in range. */
+static void decode_gfx9(struct descriptor *r, uint32_t soffset)
+{
+    r->linear = r->stride == 0 || !r->swizzle;
+    r->oob_select = r->linear ? OOB_RAW : OOB_STRUCTURED;
+    if (r->linear)
+        r->records = r->records > soffset ? r->records - soffset : 0;
 }
 
 /* Lanes whose `size` bytes at offset[i] of record index[i] are in range. */
@@ -68,6 +79,8 @@ static bool read_descriptor(struct emu_wave *w, const struct emu_op *op,
     if (!emu_clean_scalar(w, op, bad, "the descriptor or soffset"))
         return false;
     *r = decode_descriptor(word);
+    if (w->group->launch->target->major == 9)
+        decode_gfx9(r, (uint32_t)scalar);
     r->base += scalar;
     if (!r->swizzle && !r->add_thread && word[3] >> 30 == 0)
         return true;
@@ -116,6 +129,7 @@ static void general_access(const struct emu_wave *w, const struct emu_op *op,
     {
         offset[i] = immediate + voffset[i];
         access->address[i] = base + offset[i] + index[i] * stride;
+        offset[i] += r->linear ? index[i] * stride : 0;
     }
     access->all_in_range = false;
     for (unsigned d = 0; d < (bytes + 3) / 4; d++) {
