@@ -34,7 +34,8 @@ static void load_queries(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
     const double log2_e = 1.4426950408889634;
-    const double move_log2 = 8; /* P stays below 2^8, far from the end of f16 */
+    const int headroom = ws_fwd_headroom(f->spec);
+    const double move_log2 = 8 + headroom; /* P stays below 2^8, or 2^13: within f16 */
     bool is_scaled = f->spec->lever[WS_LEVER_q_scale] == WS_Q_SCALE_PRE;
     bool is_log2 = is_scaled || ws_fwd_modifies(f->spec);
     bool is_in_loop = f->spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_GLOBAL;
@@ -45,6 +46,8 @@ static void load_queries(struct ws_fwd *f)
     f->move = ws_f32(b, move_log2);
     if (!is_log2)
         f->move = ws_fmul(b, f->move, ws_reciprocal(b, scale_log2));
+    if (headroom > 0)
+        f->below = ws_fmul(b, f->move, ws_f32(b, headroom / move_log2));
     f->to_natural = is_log2 ? ws_f32(b, 1 / log2_e) : scale;
 
     struct ws_value *base = ws_fwd_address(f, WS_FWD_ARG_q, WS_FWD_ARG_q_batch_stride, f->head_q,

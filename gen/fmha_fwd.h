@@ -102,6 +102,7 @@ struct ws_fwd {
     struct ws_value *to_log2;        /* scores times this are log2 units; NULL: they are already */
     struct ws_value *to_natural;     /* m times this is natural log */
     struct ws_value *move;           /* how far above m a score may rise before m moves */
+    struct ws_value *below;          /* how far below the largest score m moves to; NULL: 0 */
     struct ws_value *diagonal;       /* row i sees the keys up to i + this; NULL: all of them */
     struct ws_value *behind;         /* row i sees the keys from i + this on; NULL: all of them */
     struct ws_value *slope;          /* alibi: of the head, in log2 units, negated */
@@ -304,6 +305,10 @@ void ws_fwd_rescale(struct ws_fwd *f, ws_fwd_scores scores);
 /* rescale lazy_sum: scores become packed probabilities, by ws_fwd_pack, and are added to the row
  * sums. Where a sum asks for it, the maximum moves first and the scores are computed again. */
 void ws_fwd_settle(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores);
+
+/* log2 of the largest P after a move of m: 0, but where small P would be taken as 0 more, so that P
+ * goes up to the end of f16. */
+int ws_fwd_headroom(const struct ws_spec *spec);
 
 struct ws_fwd_sum ws_fwd_no_sum(struct ws_fwd *f);
 void ws_fwd_scale_sum(struct ws_fwd *f, struct ws_fwd_sum *sum, struct ws_value *factor);

@@ -150,6 +150,8 @@ static struct move find_move(struct ws_fwd *f, struct ws_value *largest, struct 
     struct ws_value *zero = ws_f32(b, 0), *nothing = ws_f32(b, -INFINITY);
     struct ws_value *is_new = ws_fgreater(b, zero, threshold);
     struct ws_value *has_key = ws_fgreater(b, largest, nothing);
+    if (f->below)
+        largest = ws_fsub(b, largest, f->below);
     struct ws_value *rise = ws_fmax(b, largest, ws_select(b, is_new, nothing, zero));
     rise = ws_select(b, has_key, rise, zero);
     struct ws_value *log2_rise = f->to_log2 ? ws_fmul(b, rise, f->to_log2) : rise;

@@ -5,7 +5,13 @@
 #include "gen/fmha_fwd.h"
 #include "ir/wave.h"
 
-static const double sum_limit = 1024;
+static const double sum_limit = 1024; /* times the largest P after a move */
+
+int ws_fwd_headroom(const struct ws_spec *spec)
+{
+    const bool flushes = spec->dtype == WS_F16 && ws_fwd_tiling(spec).target->flush_f16;
+    return flushes ? 5 : 0;
+}
 
 /* Packed probabilities and sums of a block. Work of one kind stands together, so that instructions
  * of one kind can be paired. */
@@ -34,6 +40,8 @@ static struct ws_value *move_maximum(struct ws_fwd *f, int row, struct ws_value 
     struct ws_value *zero = ws_f32(b, 0), *nothing = ws_f32(b, -INFINITY);
     struct ws_value *largest = ws_max_elements(b, scores, f->keys);
     largest = ws_fwd_across_lanes(f, largest, ws_fmax);
+    if (f->below)
+        largest = ws_fsub(b, largest, f->below);
     struct ws_value *max = ws_fmax(b, largest, ws_fneg(b, old_max));
     struct ws_value *has_key = ws_fgreater(b, max, nothing);
     struct ws_value *fall = ws_fsub(b, ws_fneg(b, old_max), max); /* -inf for a new row */
@@ -90,7 +98,8 @@ void ws_fwd_settle(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_sc
             carried[count++] = &sums[q].exact;
     }
     struct ws_branch branch;
-    struct ws_value *is_out = ws_fnot_below(b, all, ws_f32(b, sum_limit));
+    struct ws_value *is_out =
+        ws_fnot_below(b, all, ws_f32(b, ldexp(sum_limit, ws_fwd_headroom(f->spec))));
     ws_branch_begin(b, &branch, ws_any(b, is_out), true, carried, count);
     redo(f, block, packed, sums);
     ws_branch_end(b, &branch);

@@ -33,6 +33,7 @@ struct ws_target {
     bool scalar_float;       /* SALU has f32 arithmetic */
     bool row_exchange;       /* permlanex16 and DPP row_xmask; else lanes exchange through LDS */
     bool accumulation_vgprs; /* AGPRs in a unified file: kernels ask for none */
+    bool flush_f16;          /* matrix products take subnormal f16 as 0 */
     bool bf16_dot;           /* a dot product of bf16 pairs */
     bool packed_f32;         /* arithmetic of two f32 in one instruction */
     enum ws_nearest_pack nearest;
