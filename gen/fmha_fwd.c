@@ -269,6 +269,8 @@ static void loop_over_keys(struct ws_fwd *f, struct ws_value *begin, struct ws_v
     const uint32_t step = (uint32_t)f->block;
     const int unroll = is_masked ? 1 : f->spec->lever[WS_LEVER_unroll];
     struct ws_value **carried[WS_FWD_CARRIED_MAX];
+    if (!is_masked)
+        ws_fwd_limit_early(f);
     const int opaque = carried_opaquely(f, carried);
     const int count = opaque + carried_plainly(f, unroll > 1, carried + opaque);
     struct ws_loop loop;

@@ -170,6 +170,11 @@ struct ws_value *ws_fwd_lane_row(struct ws_fwd *f, int row);
 struct ws_view ws_fwd_block_view(struct ws_fwd *f, const struct ws_fwd_block *block,
                                  struct ws_value *base, struct ws_value *stride, int head_dim);
 
+/* The main loop, whose blocks are full, carries descriptors with the extent of a block, so that
+ * none is copied; ws_fwd_limit_early sets it. On gfx11 each block sets its own. */
+bool ws_fwd_is_limited_early(const struct ws_fwd *f, const struct ws_fwd_block *block);
+void ws_fwd_limit_early(struct ws_fwd *f);
+
 /* How Q and K are addressed, and V. */
 enum ws_addressing ws_fwd_addressing(const struct ws_fwd *f);
 enum ws_addressing ws_fwd_value_addressing(const struct ws_fwd *f);
@@ -225,6 +230,11 @@ void ws_fwd_start_operands(struct ws_fwd *f);
 
 /* The first slice that takes P from score tile k. */
 int ws_fwd_first_slice(const struct ws_fwd *f, int k);
+
+/* The lane's own P of a slice and a row tile, from the packed pairs of its score tiles; and the
+ * tile from the slices. */
+struct ws_value *ws_fwd_own_part(struct ws_fwd *f, struct ws_value *const *packed, int slice);
+struct ws_value *ws_fwd_tile_of_parts(struct ws_fwd *f, struct ws_value *const *parts, int k);
 
 /* P of a slice and a row tile as an operand, from the packed pairs of accumulator elements
  * (2j, 2j + 1) of the row's score tiles; and its two steps, what other lanes have to say to it, and

@@ -174,6 +174,21 @@ static struct ws_value *first_distance(struct ws_fwd *f, const struct ws_fwd_blo
     return ws_to_f32(b, ws_sub(b, ws_add(b, query, f->excess), key));
 }
 
+/* Two scores at a time: what is splatted wider takes as many registers. */
+static struct ws_value *scaled_pairs(struct ws_fwd *f, struct ws_value *scores,
+                                     struct ws_value *negative_max)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *scale = ws_splat(b, f->scores_to_log2, 2);
+    struct ws_value *addend = ws_splat(b, negative_max, 2);
+    for (int i = 0; i < f->atom->c_elements; i += 2) {
+        struct ws_value *pair = ws_fma(b, ws_slice(b, scores, i, 2), scale, addend);
+        for (int j = 0; j < 2; j++)
+            scores = ws_set_element(b, scores, i + j, ws_element(b, pair, j));
+    }
+    return scores;
+}
+
 void ws_fwd_modify(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
                    struct ws_value *scores[WS_FWD_KEYS_MAX], struct ws_value *bias[WS_FWD_KEYS_MAX])
 {
@@ -182,7 +197,7 @@ void ws_fwd_modify(struct ws_fwd *f, const struct ws_fwd_block *block, int row,
     const bool is_capped = spec->softcap && !ws_is_mutant(f->mutant, softcap_skipped);
     struct ws_value *distance = spec->alibi ? first_distance(f, block, row) : NULL;
     for (int k = 0; !has_features(spec) && k < f->keys; k++)
-        scores[k] = ws_fma(b, scores[k], f->scores_to_log2, f->row[row].negative_max);
+        scores[k] = scaled_pairs(f, scores[k], f->row[row].negative_max);
     for (int k = 0; has_features(spec) && k < f->keys; k++) {
         for (int i = 0; i < f->atom->c_elements; i++) {
             struct ws_value *x = ws_element(b, scores[k], i);

@@ -128,8 +128,8 @@ int ws_fwd_first_slice(const struct ws_fwd *f, int k)
     return k * f->atom->c_elements / f->tiling.own;
 }
 
-/* The lane's own P of a slice, from accumulators that hold more of it or less. */
-static struct ws_value *own_part(struct ws_fwd *f, struct ws_value *const *packed, int slice)
+/* Accumulators hold more of a slice or less. */
+struct ws_value *ws_fwd_own_part(struct ws_fwd *f, struct ws_value *const *packed, int slice)
 {
     const int elements = f->atom->c_elements, first = slice * f->tiling.own,
               tile = first / elements;
@@ -138,15 +138,23 @@ static struct ws_value *own_part(struct ws_fwd *f, struct ws_value *const *packe
     return ws_slice(&f->b, packed[tile], first % elements / 2, f->tiling.own / 2);
 }
 
+struct ws_value *ws_fwd_tile_of_parts(struct ws_fwd *f, struct ws_value *const *parts, int k)
+{
+    const int elements = f->atom->c_elements, own = f->tiling.own, first = k * elements;
+    if (own < elements)
+        return ws_concatenate(&f->b, parts[first / own], parts[first / own + 1]);
+    return ws_slice(&f->b, parts[first / own], first % own / 2, elements / 2);
+}
+
 struct ws_value *ws_fwd_send(struct ws_fwd *f, int row, struct ws_value *const *packed, int slice)
 {
-    return orientation(f)->send(f, row, own_part(f, packed, slice));
+    return orientation(f)->send(f, row, ws_fwd_own_part(f, packed, slice));
 }
 
 struct ws_value *ws_fwd_join(struct ws_fwd *f, struct ws_value *const *packed, int slice,
                              struct ws_value *sent)
 {
-    return orientation(f)->join(f, own_part(f, packed, slice), sent);
+    return orientation(f)->join(f, ws_fwd_own_part(f, packed, slice), sent);
 }
 
 struct ws_value *ws_fwd_operand(struct ws_fwd *f, int row, struct ws_value *const *packed,

@@ -208,6 +208,32 @@ enum ws_addressing ws_fwd_value_addressing(const struct ws_fwd *f)
     return ws_fwd_addressing(f);
 }
 
+bool ws_fwd_is_limited_early(const struct ws_fwd *f, const struct ws_fwd_block *block)
+{
+    const bool is_row = f->spec->v_layout == WS_V_ROW;
+    return f->tiling.slice_step > 0 && is_row && !block->last;
+}
+
+static struct ws_value *limited(struct ws_fwd *f, enum ws_addressing addressing,
+                                struct ws_value *base, struct ws_value *stride, int head_dim)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_view view = {.addressing = addressing, .base = base};
+    struct ws_value *rows = ws_mul(b, ws_i32(b, (uint32_t)(f->block - 1)), stride);
+    ws_view_limit(b, &view,
+                  ws_add(b, rows, ws_i32(b, (uint32_t)(head_dim * WS_FWD_ELEMENT_BYTES))));
+    return view.base;
+}
+
+void ws_fwd_limit_early(struct ws_fwd *f)
+{
+    const struct ws_fwd_block full = {.last = NULL};
+    if (!ws_fwd_is_limited_early(f, &full))
+        return;
+    f->k_base = limited(f, ws_fwd_addressing(f), f->k_base, f->k_stride, f->spec->head_dim_qk);
+    f->v_base = limited(f, ws_fwd_value_addressing(f), f->v_base, f->v_stride, f->spec->head_dim_v);
+}
+
 struct ws_view ws_fwd_block_view(struct ws_fwd *f, const struct ws_fwd_block *block,
                                  struct ws_value *base, struct ws_value *stride, int head_dim)
 {
@@ -215,6 +241,8 @@ struct ws_view ws_fwd_block_view(struct ws_fwd *f, const struct ws_fwd_block *bl
     struct ws_view view = {
         .addressing = ws_fwd_addressing(f), .base = base, .alignment = f->spec->alignment};
     struct ws_value *last = ws_i32(b, (uint32_t)(f->block - 1));
+    if (ws_fwd_is_limited_early(f, block))
+        return view;
     if (block->last)
         last = ws_smin(b, last, block->last);
     struct ws_value *row_bytes = ws_i32(b, (uint32_t)(head_dim * WS_FWD_ELEMENT_BYTES));

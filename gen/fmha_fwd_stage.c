@@ -473,6 +473,8 @@ static struct ws_view source_view(struct ws_fwd *f, const struct ws_fwd_copy *co
                                copy->is_value ? ws_fwd_value_addressing(f) : ws_fwd_addressing(f),
                            .base = copy->is_value ? f->v_base : f->k_base,
                            .alignment = ws_fwd_run_alignment(f, copy->run * WS_FWD_ELEMENT_BYTES)};
+    if (ws_fwd_is_limited_early(f, block))
+        return view;
     struct ws_value *last = ws_i32(b, (uint32_t)(f->block - 1)), *zero = ws_i32(b, 0);
     struct ws_value *bytes = ws_i32(b, (uint32_t)(head_dim * WS_FWD_ELEMENT_BYTES));
     if (block->last)

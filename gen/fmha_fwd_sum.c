@@ -56,8 +56,19 @@ static struct ws_value *move_maximum(struct ws_fwd *f, int row, struct ws_value 
     return ws_select(b, has_key, state->negative_max, zero);
 }
 
+/* The same in parts, as products need it: LLVM copies what is taken apart after a branch. */
+static void pack_parts(struct ws_fwd *f, bool is_cold, ws_fwd_scores scores, ws_fwd_scores parts,
+                       struct ws_fwd_sum sums[WS_FWD_ROWS_MAX])
+{
+    ws_fwd_scores packed = {{NULL}};
+    pack_block(f, is_cold, scores, packed, sums);
+    for (int q = 0; q < f->rows; q++)
+        for (int s = 0; s < f->slices; s++)
+            parts[q][s] = ws_fwd_own_part(f, packed[q], s);
+}
+
 /* Out of line: scores again, without a maximum, and all that follows. */
-static void redo(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores packed,
+static void redo(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores parts,
                  struct ws_fwd_sum sums[WS_FWD_ROWS_MAX])
 {
     struct ws_builder *b = &f->b;
@@ -76,7 +87,7 @@ static void redo(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scor
         if (is_splat)
             f->row[q].negative_max = ws_splat(b, f->row[q].negative_max, f->atom->c_elements);
     }
-    pack_block(f, true, scores, packed, sums);
+    pack_parts(f, true, scores, parts, sums);
 }
 
 void ws_fwd_settle(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores)
@@ -85,14 +96,14 @@ void ws_fwd_settle(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_sc
     struct ws_fwd_sum sums[WS_FWD_ROWS_MAX] = {{NULL, NULL}};
     struct ws_value *all = NULL;
     struct ws_value **carried[WS_FWD_CARRIED_MAX + WS_FWD_ROWS_MAX * (WS_FWD_KEYS_MAX + 2)];
-    ws_fwd_scores packed = {{NULL}};
+    ws_fwd_scores parts = {{NULL}};
     int count = 0;
-    pack_block(f, false, scores, packed, sums);
+    pack_parts(f, false, scores, parts, sums);
     for (int q = 0; q < f->rows; q++) {
         all = all ? ws_fadd(b, all, sums[q].used) : sums[q].used; /* NaN comes through */
         count += ws_fwd_carried_row(f, q, carried + count);
-        for (int k = 0; k < f->keys; k++)
-            carried[count++] = &packed[q][k];
+        for (int i = 0; i < f->slices; i++)
+            carried[count++] = &parts[q][i];
         carried[count++] = &sums[q].used;
         if (sums[q].exact)
             carried[count++] = &sums[q].exact;
@@ -101,13 +112,13 @@ void ws_fwd_settle(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_sc
     struct ws_value *is_out =
         ws_fnot_below(b, all, ws_f32(b, ldexp(sum_limit, ws_fwd_headroom(f->spec))));
     ws_branch_begin(b, &branch, ws_any(b, is_out), true, carried, count);
-    redo(f, block, packed, sums);
+    redo(f, block, parts, sums);
     ws_branch_end(b, &branch);
     for (int q = 0; q < f->rows; q++) {
         f->row[q].sum.used = ws_fadd(b, f->row[q].sum.used, sums[q].used);
         if (sums[q].exact)
             f->row[q].sum.exact = ws_fadd(b, f->row[q].sum.exact, sums[q].exact);
         for (int k = 0; k < f->keys; k++)
-            scores[q][k] = packed[q][k];
+            scores[q][k] = ws_fwd_tile_of_parts(f, parts[q], k);
     }
 }
