@@ -74,7 +74,10 @@ static void redo(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scor
     struct ws_builder *b = &f->b;
     const bool is_splat = !ws_fwd_modifies(f->spec);
     struct ws_value *old[WS_FWD_ROWS_MAX] = {NULL}, *zero = ws_f32(b, 0);
+    struct ws_value *lane = f->lane;
     ws_fwd_scores scores = {{NULL}};
+    if (f->block > 2 * WS_FWD_SIDE_MIN) /* or the masks of the scores would be kept for here */
+        f->lane = ws_opaque(b, lane);
     for (int q = 0; q < f->rows; q++) {
         old[q] = ws_element(b, f->row[q].negative_max, 0);
         f->row[q].negative_max = is_splat ? ws_splat(b, zero, f->atom->c_elements) : zero;
@@ -88,6 +91,7 @@ static void redo(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scor
             f->row[q].negative_max = ws_splat(b, f->row[q].negative_max, f->atom->c_elements);
     }
     pack_parts(f, true, scores, parts, sums);
+    f->lane = lane;
 }
 
 void ws_fwd_settle(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores)
