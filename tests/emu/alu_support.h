@@ -12,7 +12,7 @@
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 
-enum { REGISTERS = 256 };
+enum { REGISTERS = 512 };
 
 __extension__ typedef _Float16 f16;
 
@@ -183,7 +183,8 @@ static inline struct machine *machine_for(const char *arch, const char *text, si
     assert_int_equal(emu_code_add(&m->code, m->bytes, 0, size), 0);
     assert_true(m->code.count > lines);
     struct emu_wave *w = &m->w;
-    w->lanes = 32;
+    w->lanes = m->code.target->wave_size;
+    w->vgprs = m->code.target->vgprs;
     w->mode = EMU_DENORM_F32_KEEP | EMU_DENORM_F16_F64_KEEP;
     w->group = &m->group;
     m->launch.target = m->code.target;
@@ -222,7 +223,7 @@ static inline void machine_free(struct machine *m)
     free(m);
 }
 
-/* Runs instruction `index` on the first block; fails on a finding. */
+/* Runs instruction `index`; fails on a finding. */
 static inline void machine_run(struct machine *m, size_t index)
 {
     const struct emu_op *op = &m->code.ops[index];
@@ -230,6 +231,19 @@ static inline void machine_run(struct machine *m, size_t index)
     op->run(&m->w, op);
     if (m->w.state == EMU_FAULTED)
         fail_msg("%s", m->launch.findings[m->launch.finding_count - 1].finding.text);
+}
+
+/* A lane of a wave64. */
+static inline uint32_t *lane_of(struct machine *m, unsigned reg, unsigned lane)
+{
+    return &m->w.block[lane / EMU_LANES].v[reg * EMU_LANES + lane % EMU_LANES];
+}
+
+/* Its poison: bit 0 of the low half, bit 1 of the high one. */
+static inline unsigned poison_of_lane(const struct machine *m, unsigned reg, unsigned lane)
+{
+    uint64_t p = m->w.block[lane / EMU_LANES].poison[reg] >> lane % EMU_LANES;
+    return (p & 1) | (p >> 31 & 2);
 }
 
 static inline uint32_t *lanes_of(struct machine *m, unsigned reg)
