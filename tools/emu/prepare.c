@@ -155,14 +155,14 @@ int emu_prepare(struct emu_code *code, struct emu_op *op)
         return 0;
     if (op->desc->flags & EMU_D16_HI)
         op->dst[0].half = 1;
+    if (op->desc->flags & EMU_PICK)
+        op->src[1].sel_hi = op->src[1].sel;
     for (unsigned k = 0; k < op->nsrc; k++) {
         if (op->src[k].kind == EMU_OFF || !has_meaning(&op->src[k]))
             return 0;
         prepare_sdwa(&op->src[k]);
         op->src[k].fix = needs_fix(&op->src[k]);
     }
-    if (op->desc->flags & EMU_PICK)
-        op->src[1].sel_hi = op->src[1].sel;
     /* Most of those of three sources, and those that name a half, leave the other. */
     op->zero_high = code->target->zeroes_high && emu_is_half(op->dst[0].type) &&
                     (op->nsrc < 3 || op->desc->flags & EMU_ZERO_HIGH) && !op->dst[0].half &&
