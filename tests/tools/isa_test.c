@@ -180,8 +180,8 @@ static void targets_have_their_cycles_and_counters(void **state)
         unsigned instructions, waits_to_zero, moves, accvgpr;
         double product, others, lds, global;
     } cases[] = {
-        {"gfx90a", 10, 1, 2, 1, 64, 4, 80, 76},      {"gfx942", 10, 1, 2, 1, 32, 4, 48, 44},
-        {"gfx950", 10, 1, 2, 1, 32, 4, 48, 44},      {"gfx1201", 11, 3, 1, 0, 16, 1, 17, 20},
+        {"gfx90a", 11, 1, 3, 1, 64, 4, 84, 80},      {"gfx942", 11, 1, 3, 1, 32, 4, 52, 48},
+        {"gfx950", 11, 1, 3, 1, 32, 4, 52, 48},      {"gfx1201", 11, 3, 1, 0, 16, 1, 17, 20},
         {"gfx1151_wave64", 3, 0, 0, 0, 32, 1, 0, 0},
     };
     (void)state;

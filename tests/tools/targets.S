@@ -52,6 +52,11 @@
 	v_mfma_f32_32x32x16_f16 a[0:15], v[0:3], v[4:7], a[0:15]
 #endif
 	v_accvgpr_read_b32 v9, a0
+#if defined(GFX90A)
+	v_pk_mov_b32 v[10:11], v[12:13], v[12:13]
+#else
+	v_mov_b64 v[10:11], v[12:13]
+#endif
 	s_waitcnt vmcnt(1) // the store may be in flight, the load not
 	v_mov_b32 v8, v0
 	s_waitcnt lgkmcnt(0)

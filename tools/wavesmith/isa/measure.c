@@ -80,7 +80,7 @@ static enum ws_status measure_distances(struct ws_isa_distance *distance,
 /* Whether an instruction only copies vector registers: a move that reads one, or two at once. */
 static bool is_move(const struct ws_instruction *instruction)
 {
-    static const char single[] = "v_mov_b32";
+    static const char *const singles[] = {"v_mov_b32", "v_mov_b64", "v_pk_mov_b32"};
     static const char dual[] = "v_dual_mov_b32";
     const char *text = instruction->text;
     if (instruction->class == WS_ISA_ACCVGPR)
@@ -91,7 +91,10 @@ static bool is_move(const struct ws_instruction *instruction)
                strncmp(second + 3, dual, strlen(dual)) == 0;
     }
     const char *source = strstr(text, ", ");
-    return strncmp(text, single, strlen(single)) == 0 && source && source[2] == 'v';
+    for (size_t i = 0; i < sizeof singles / sizeof singles[0] && source && source[2] == 'v'; ++i)
+        if (strncmp(text, singles[i], strlen(singles[i])) == 0)
+            return true;
+    return false;
 }
 
 static int lesser(int least, int value)
