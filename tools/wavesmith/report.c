@@ -52,23 +52,22 @@ static void print_error(const struct ws_error *error)
                             "column", position_json(error->column)));
 }
 
-int ws_report_error(const struct ws_error *raw)
+int ws_report_error(const struct ws_error *error)
 {
-    struct ws_error printable = *raw;
-    const struct ws_error *error = &printable;
+    struct ws_error shown = *error;
     /* Names out of files, and the user's own words. */
-    ws_printable(printable.file, sizeof printable.file, raw->file);
-    ws_printable(printable.message, sizeof printable.message, raw->message);
+    ws_printable(shown.file, sizeof shown.file, error->file);
+    ws_printable(shown.message, sizeof shown.message, error->message);
     if (as_json)
-        print_error(error);
-    if (error->line > 0)
-        fprintf(stderr, "%s:%d:%d: error: %s\n", error->file, error->line, error->column,
-                error->message);
-    else if (error->file[0])
-        fprintf(stderr, "%s: error: %s\n", error->file, error->message);
+        print_error(&shown);
+    if (shown.line > 0)
+        fprintf(stderr, "%s:%d:%d: error: %s\n", shown.file, shown.line, shown.column,
+                shown.message);
+    else if (shown.file[0])
+        fprintf(stderr, "%s: error: %s\n", shown.file, shown.message);
     else
-        fprintf(stderr, "wavesmith: error: %s\n", error->message);
-    return exit_code_of(error->code);
+        fprintf(stderr, "wavesmith: error: %s\n", shown.message);
+    return exit_code_of(shown.code);
 }
 
 const char *ws_nearest_name(const char *name, const char *const *names)
