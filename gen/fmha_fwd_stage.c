@@ -136,10 +136,13 @@ static struct ws_value *fragment_place(struct ws_fwd *f, const struct ws_fwd_cop
     const int piece_bytes = ws_fwd_fragment_piece(tiling);
     const int piece_keys = piece_bytes / WS_FWD_ELEMENT_BYTES;
     const uint32_t pieces = (uint32_t)(tiling->slice / piece_keys);
-    struct ws_value *dim = ws_mul(b, run, ws_i32(b, (uint32_t)copy->run));
+    struct ws_value *all = ws_mul(b, run, ws_i32(b, (uint32_t)copy->run));
     struct ws_value *tiles = ws_i32(b, (uint32_t)copy->tiles);
+    struct ws_value *group_dims = ws_i32(b, (uint32_t)(copy->tiles * tiling->side));
+    struct ws_value *dim = ws_remainder(b, all, group_dims);
     struct ws_value *tile =
-        ws_add(b, ws_remainder(b, dim, tiles), ws_i32(b, (uint32_t)(copy->first / tiling->side)));
+        ws_add(b, ws_mul(b, ws_divide(b, all, group_dims), tiles), ws_remainder(b, dim, tiles));
+    tile = ws_add(b, tile, ws_i32(b, (uint32_t)(copy->first / tiling->side)));
     struct ws_value *slice = ws_shift_right(b, key, ws_fwd_log2(tiling->slice));
     struct ws_value *fragment =
         ws_add(b, ws_mul(b, slice, ws_i32(b, (uint32_t)f->head_tiles)), tile);
@@ -271,7 +274,7 @@ static struct ws_value *unit_key(struct ws_fwd *f, const struct ws_fwd_copy *cop
     if (copy->is_transposing)
         return transposing_key(f, unit_of(f, copy, round));
     struct ws_value *unit = unit_of(f, copy, round), *spread = ws_i32(b, (uint32_t)copy->spread);
-    struct ws_value *row = ws_divide(b, unit, ws_i32(b, (uint32_t)(copy->runs * copy->spread)));
+    struct ws_value *row = ws_divide(b, unit, ws_i32(b, (uint32_t)(copy->columns * copy->spread)));
     if (copy->spread > 1)
         row = ws_add(b, ws_mul(b, row, spread), ws_remainder(b, unit, spread));
     return ws_mul(b, row, ws_i32(b, (uint32_t)copy->keys));
@@ -285,7 +288,10 @@ static struct ws_value *unit_run(struct ws_fwd *f, const struct ws_fwd_copy *cop
         return transposing_run(f, unit);
     if (copy->spread > 1)
         unit = ws_divide(b, unit, ws_i32(b, (uint32_t)copy->spread));
-    return ws_remainder(b, unit, ws_i32(b, (uint32_t)copy->runs));
+    struct ws_value *run = ws_remainder(b, unit, ws_i32(b, (uint32_t)copy->columns));
+    if (copy->columns > copy->runs)
+        run = ws_smin(b, run, ws_i32(b, (uint32_t)copy->runs - 1));
+    return run;
 }
 
 static struct ws_value *column_bytes(struct ws_fwd *f, const struct ws_fwd_copy *copy, int round)
@@ -303,17 +309,42 @@ static struct ws_value *transposing_place(struct ws_fwd *f, struct ws_value *uni
     return ws_add(b, ws_mul(b, unit, ws_i32(b, PIECE)), ws_i32(b, (uint32_t)f->stage.value_start));
 }
 
+static int rounds_of(const struct ws_fwd *f, int units)
+{
+    return (units + f->stage.threads - 1) / f->stage.threads;
+}
+
+static int power_of_two(int least)
+{
+    int power = 1;
+    while (power < least)
+        power *= 2;
+    return power;
+}
+
+/* Columns for so many runs: a power of two, so that rounds are alike and no branch is needed,
+ * unless it takes more rounds. Lanes past the last run do what the last does, and no other wave
+ * does it. */
+static int columns_for(const struct ws_fwd *f, const struct ws_fwd_copy *copy, int runs)
+{
+    const int rows = f->block / copy->keys, columns = power_of_two(runs);
+    const bool is_one_wave = columns * copy->spread <= f->tiling.target->wave_size;
+    const bool is_free = rounds_of(f, rows * columns) == rounds_of(f, rows * runs);
+    return is_one_wave && is_free && !copy->is_transposing ? columns : runs;
+}
+
 static void add_copy(struct ws_fwd *f, struct ws_fwd_copy copy, int dims)
 {
     struct ws_builder *b = &f->b;
     struct ws_value *stride = copy.is_value ? f->v_stride : f->k_stride;
     copy.runs = dims / copy.run;
-    copy.units = f->block / copy.keys * copy.runs;
-    copy.rounds = (copy.units + f->stage.threads - 1) / f->stage.threads;
-    const int step = f->stage.threads / copy.runs * copy.keys;
+    copy.columns = columns_for(f, &copy, copy.runs);
+    copy.units = f->block / copy.keys * copy.columns;
+    copy.rounds = rounds_of(f, copy.units);
+    const int step = f->stage.threads / copy.columns * copy.keys;
     const int period = f->tiling.slice > f->tiling.side ? f->tiling.slice : f->tiling.side;
-    const bool is_alike = f->stage.threads % (copy.runs * copy.spread) == 0 && step % period == 0 &&
-                          ws_fwd_value_form(f->spec) != WS_FWD_VALUE_COLUMNS;
+    const bool is_alike = f->stage.threads % (copy.columns * copy.spread) == 0 &&
+                          step % period == 0 && ws_fwd_value_form(f->spec) != WS_FWD_VALUE_COLUMNS;
     copy.step = is_alike && copy.units % f->stage.threads == 0 ? step : 0;
     for (int i = 0; i < (copy.step ? 1 : copy.rounds); i++) {
         struct ws_value *key = unit_key(f, &copy, i);
@@ -326,14 +357,17 @@ static void add_copy(struct ws_fwd *f, struct ws_fwd_copy copy, int dims)
     f->stage.copy[f->stage.copies++] = copy;
 }
 
-/* Keys of a unit of V: two keys share a register, and more of them share a store. */
+/* Keys of a unit of V: two keys share a register, and more of them share a store; fewer where
+ * threads would have nothing to do. */
 static int unit_keys(const struct ws_fwd *f, int runs)
 {
-    const int most = WS_FWD_UNIT_KEYS_MAX;
-    const bool is_narrow = ws_fwd_fragment_piece(&f->tiling) < most * WS_FWD_ELEMENT_BYTES;
+    const int piece_keys = ws_fwd_fragment_piece(&f->tiling) / WS_FWD_ELEMENT_BYTES;
+    int keys = piece_keys < WS_FWD_UNIT_KEYS_MAX ? piece_keys : WS_FWD_UNIT_KEYS_MAX;
     if (!is_transposed(f))
         return 1;
-    return !is_narrow && f->block * runs / most >= f->stage.threads ? most : most / 2;
+    while (keys > 2 && f->block / keys * power_of_two(runs) < f->stage.threads)
+        keys /= 2;
+    return keys;
 }
 
 static void add_copies(struct ws_fwd *f)
@@ -364,13 +398,15 @@ static void add_copies(struct ws_fwd *f)
             f,
             (struct ws_fwd_copy){.is_value = true, .run = PIECE_ELEMENTS, .keys = 1, .spread = 1},
             f->spec->head_dim_v);
-    for (; in_groups && group.tiles; group = ws_fwd_group_at(f, group.first + group.tiles)) {
+    while (in_groups && group.tiles) {
         struct ws_fwd_copy copy = {.is_value = true,
                                    .first = group.first * f->tiling.side,
                                    .run = group.tiles == 2 ? 2 : VALUE_RUN,
                                    .spread = 1,
                                    .tiles = group.tiles};
-        const int dims = ws_fwd_group_rows(f, group) * group.tiles;
+        int dims = 0;
+        for (; group.tiles == copy.tiles; group = ws_fwd_group_at(f, group.first + group.tiles))
+            dims += ws_fwd_group_rows(f, group) * group.tiles;
         copy.keys = unit_keys(f, dims / copy.run);
         add_copy(f, copy, dims);
     }

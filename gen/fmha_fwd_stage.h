@@ -21,11 +21,12 @@ struct ws_fwd_copy {
     bool is_value;
     int first;     /* head dim of the first run */
     int run, runs; /* head dims of a run; runs of a key */
+    int columns;   /* runs that a key has room for */
     int keys;      /* of a unit */
     int spread;    /* units of so many keys, of one run, are neighbours; 1: runs are */
     int units, rounds;
     int step;  /* keys from one round to the next, where nothing else differs; 0: rounds differ */
-    int tiles; /* of V's group */
+    int tiles; /* of V's groups */
     bool is_transposing; /* by loads between lanes: V's operands as they stand */
     struct ws_value *source[WS_FWD_ROUNDS_MAX]; /* bytes in the block, of the thread */
     struct ws_value *target[WS_FWD_ROUNDS_MAX]; /* LDS address in the first buffer */
