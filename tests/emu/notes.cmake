@@ -1,6 +1,10 @@
 # Appends the notes that describe the kernels of an assembly file, from its lines `end NAME[, LDS]`.
 # cmake -DINPUT=... -DOUTPUT=... -DTARGET=gfx1151 -P notes.cmake
 file(READ "${INPUT}" text)
+set(wave 32)
+if("${TARGET}" MATCHES "^gfx9")
+  set(wave 64)
+endif()
 file(STRINGS "${INPUT}" ends REGEX "^end [a-z_]+")
 string(APPEND text "\n.amdgpu_metadata\n---\namdhsa.version: [1, 2]\n"
   "amdhsa.target: amdgcn-amd-amdhsa--${TARGET}\namdhsa.kernels:\n")
@@ -12,7 +16,7 @@ foreach(line IN LISTS ends)
   endif()
   string(APPEND text "  - {.name: ${name}, .symbol: ${name}.kd, .kernarg_segment_size: 16,
      .kernarg_segment_align: 8, .group_segment_fixed_size: ${lds}, .private_segment_fixed_size: 0,
-     .wavefront_size: 32, .sgpr_count: 16, .vgpr_count: 16, .max_flat_workgroup_size: 256, .args: [
+     .wavefront_size: ${wave}, .sgpr_count: 16, .vgpr_count: 16, .max_flat_workgroup_size: 256, .args: [
        {.size: 8, .offset: 0, .value_kind: global_buffer, .address_space: global},
        {.size: 8, .offset: 8, .value_kind: global_buffer, .address_space: global}]}\n")
 endforeach()

@@ -4,18 +4,24 @@
 
 #include <elf.h>
 
-enum { ITEMS = 64, BYTES = ITEMS * 4 };
+enum { MOST_ITEMS = 128 };
+
+/* Work items of two waves, and dwords of each buffer. */
+static unsigned two_waves(void)
+{
+    return strncmp(test_target, "gfx9", 4) == 0 ? 128 : 64;
+}
 
 struct object {
     void *module;
     uint8_t *image;
 };
 
-enum { SETS = 3 };
+enum { SETS = 4 };
 
 struct machine {
     struct object object[SETS]; /* those that apply to the target */
-    uint32_t out[ITEMS];
+    uint32_t out[MOST_ITEMS];
 };
 
 struct mistake {
@@ -64,6 +70,25 @@ static const struct mistake common[] = {
     {"atomic_misaligned", "atomic_only", "misaligned", 0, 32, true},
 };
 
+static const struct mistake gfx9[] = {
+    {"wait_removed", "wait_kept", "poison", 0, 64, false},
+    {"wait_removed_upper", "wait_kept", "poison", 37, 64, false},
+    {"wait_of_store", "wait_of_load", "poison", 0, 64, false},
+    {"wait_of_others", "wait_kept", "poison", 0, 64, false},
+    {"overwritten", "wait_kept", "overwrite", 0, 64, false},
+    {"overwritten_accumulator", "accumulator_kept", "overwrite", 0, 64, false},
+    {"half_undefined", "half_defined", "poison", 0, 64, false},
+    {"fence_removed", "fence_kept", "race", 0, 128, false},
+    {"barrier_removed", "fence_kept", "race", 0, 128, false},
+    {"global_fence_removed", "global_fence_kept", "race", 0, 128, false},
+    {"dma_unwaited", "dma_waited", "poison", 0, 128, false},
+    {"dma_wrong_counter", "dma_waited", "poison", 0, 128, false},
+    {"dma_barrier_removed", "dma_waited", "race", 0, 128, false},
+    {"dma_over_reads", "dma_after_reads", "race", 0, 128, false},
+    {"dma_over_store", "dma_waited", "race", 0, 128, false},
+    {"dma_outside", "dma_waited", "out-of-bounds", 48, 128, true},
+};
+
 static const struct mistake gfx11[] = {
     {"wait_mixed", "wait_mixed_kept", "poison", 0, 32, false},
 };
@@ -85,11 +110,12 @@ static const struct mistake gfx12[] = {
 };
 
 static const struct set {
-    const char *family, *object; /* "": every target */
+    const char *family, *object; /* targets that begin so */
     const struct mistake *mistakes;
     size_t count;
 } sets[SETS] = {
-    {"", "strict", common, sizeof common / sizeof common[0]},
+    {"gfx1", "strict", common, sizeof common / sizeof common[0]},
+    {"gfx9", "strict_gfx9", gfx9, sizeof gfx9 / sizeof gfx9[0]},
     {"gfx11", "strict_gfx11", gfx11, sizeof gfx11 / sizeof gfx11[0]},
     {"gfx12", "strict_gfx12", gfx12, sizeof gfx12 / sizeof gfx12[0]},
 };
@@ -114,15 +140,16 @@ static uint64_t symbol(const uint8_t *image, const char *name)
     return 0;
 }
 
-/* Runs a kernel on fresh memory of exactly ITEMS dwords each. */
+/* Runs a kernel on fresh memory of exactly two_waves() dwords each. */
 static int run(struct machine *m, const struct object *object, const char *kernel, unsigned items)
 {
-    uint32_t values[ITEMS];
-    for (unsigned i = 0; i < ITEMS; i++)
+    uint32_t values[MOST_ITEMS];
+    size_t bytes = two_waves() * sizeof values[0];
+    for (unsigned i = 0; i < MOST_ITEMS; i++)
         values[i] = 100 + i;
-    void *in = device_copy(values, BYTES), *out = device_alloc(BYTES);
+    void *in = device_copy(values, bytes), *out = device_alloc(bytes);
     int code = try_launch(object->module, kernel, 1, items, (void *[]){ARG(out), ARG(in)});
-    succeeds(hipMemcpy(m->out, out, BYTES, TO_HOST));
+    succeeds(hipMemcpy(m->out, out, bytes, TO_HOST));
     succeeds(hipFree(in));
     succeeds(hipFree(out));
     return code;
@@ -205,13 +232,28 @@ static void sees_races_in_every_order(void **state)
 static void twins_are_right(void **state)
 {
     struct machine *m = *state;
+    unsigned items = two_waves();
+    const struct object *object = &m->object[m->object[0].module ? 0 : 1];
     configure(true, random64(), LIMIT);
-    succeeds(run(m, &m->object[0], "wait_kept", 64));
-    for (unsigned i = 0; i < ITEMS; i++)
+    succeeds(run(m, object, "wait_kept", items));
+    for (unsigned i = 0; i < items; i++)
         assert_int_equal(m->out[i], 101 + i);
-    succeeds(run(m, &m->object[0], "fence_kept", 64));
-    for (unsigned i = 0; i < ITEMS; i++)
-        assert_int_equal(m->out[i], i ^ 32);
+    succeeds(run(m, object, "fence_kept", items));
+    for (unsigned i = 0; i < items; i++)
+        assert_int_equal(m->out[i], i ^ items / 2);
+}
+
+/* A load to LDS brings the other wave's values. */
+static void dma_is_right(void **state)
+{
+    struct machine *m = *state;
+    const struct object *object = &m->object[1];
+    if (!object->module)
+        return; /* the target has none */
+    configure(true, random64(), LIMIT);
+    succeeds(run(m, object, "dma_waited", 128));
+    for (unsigned i = 0; i < 128; i++)
+        assert_int_equal(m->out[i], 100 + (i ^ 64));
 }
 
 /* s_barrier_signal_isfirst is true in one wave, whichever order they run in. */
@@ -261,6 +303,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(reports_less_outside_strict_mode),
         cmocka_unit_test(sees_races_in_every_order),
         cmocka_unit_test(twins_are_right),
+        cmocka_unit_test(dma_is_right),
         cmocka_unit_test(one_wave_is_first),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
