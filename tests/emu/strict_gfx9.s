@@ -199,11 +199,11 @@ begin dma_over_reads
   ds_write_b32 v1, v0
   wait_lds
   barrier
+bad_dma_over_reads:
   ds_read_b32 v2, v3
   wait_lds
   v_readfirstlane_b32 s8, v1
   s_mov_b32 m0, s8
-bad_dma_over_reads:
   global_load_lds_dword v1, s[6:7]
   wait_loads 0
 end dma_over_reads, 1024
