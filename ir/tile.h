@@ -49,7 +49,7 @@ struct ws_value *ws_load_half(struct ws_builder *b, const struct ws_view *view,
                               struct ws_value *lane_offset, struct ws_value *scalar_offset,
                               int constant, struct ws_value *pair, bool high);
 
-/* Stores a packed vector or an f32; global addressing. */
+/* Stores a packed vector, or f32, one or a vector; global addressing. */
 void ws_store(struct ws_builder *b, const struct ws_view *view, struct ws_value *lane_offset,
               int constant, struct ws_value *value);
 

@@ -18,6 +18,11 @@ struct ws_value *ws_first_lane(struct ws_builder *b, struct ws_value *x)
     return ws_intrinsic(b, "llvm.amdgcn.readfirstlane", &type, 1, &x, 1);
 }
 
+struct ws_value *ws_divide_scalars(struct ws_builder *b, struct ws_value *x, struct ws_value *y)
+{
+    return ws_first_lane(b, ws_divide(b, x, y));
+}
+
 /* Lane i of a row of 16 reads lane i of the other row: the selectors are the identity. */
 static struct ws_value *other_row(struct ws_builder *b, struct ws_value *x)
 {

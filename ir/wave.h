@@ -10,6 +10,10 @@ struct ws_value *ws_work_item(struct ws_builder *b); /* index in the flat workgr
 /* The value of the first active lane, the same in all lanes. */
 struct ws_value *ws_first_lane(struct ws_builder *b, struct ws_value *x);
 
+/* x / y of scalars, the same in all lanes. There is no scalar division: a plain one leaves its
+ * result in vector registers, and what is computed from it too, descriptors included. */
+struct ws_value *ws_divide_scalars(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+
 /* The value (i32 or f32) of lane ^ mask; mask is a power of two. All lanes must be active. */
 struct ws_value *ws_exchange_lanes(struct ws_builder *b, struct ws_value *x, int mask);
 
