@@ -161,8 +161,7 @@ static enum ws_status fill_point(const struct expansion *expansion, const struct
         if (status != WS_OK)
             return status;
     }
-    bool is_open = point->spec.head_dim_qk == 0 || point->spec.head_dim_v == 0;
-    if (!is_open && ws_spec_check(&point->spec, &error) != WS_OK)
+    if (!ws_spec_is_open(&point->spec) && ws_spec_check(&point->spec, &error) != WS_OK)
         snprintf(point->reason, sizeof point->reason, "%s", error.message);
     place_point(expansion, layer, point);
     return name_point(expansion, layer, choice, point);

@@ -67,7 +67,7 @@ static enum ws_status pick_from(struct ws_config *config, size_t first,
 
 static bool is_open(const struct ws_config_point *point)
 {
-    return point->spec.head_dim_qk == 0 || point->spec.head_dim_v == 0;
+    return ws_spec_is_open(&point->spec);
 }
 
 enum ws_status ws_config_pick(struct ws_config *config, const struct ws_codegen_options *options,

@@ -18,6 +18,8 @@ void ws_spec_canonical(const struct ws_spec *spec, char text[WS_CANONICAL_SIZE])
         char value[WS_SETTING_TEXT_SIZE];
         if (i == WS_FIELD_head_dim)
             continue; /* head_dim_qk and head_dim_v say it */
+        if (!ws_setting_is_of(i, spec->kind))
+            continue;
         ws_setting_text(spec, i, value);
         ws_append(text, WS_CANONICAL_SIZE, "%s=%s\n", ws_setting_at(i).name, value);
     }
@@ -30,16 +32,10 @@ void ws_spec_id(const struct ws_spec *spec, char id[WS_ID_SIZE])
     SHA256Data((const uint8_t *)text, strlen(text), id);
 }
 
-void ws_spec_symbol(const struct ws_spec *spec, char symbol[WS_SYMBOL_SIZE])
+/* What the symbol says of an attention problem. */
+static void append_attention(const struct ws_spec *spec, char symbol[WS_SYMBOL_SIZE])
 {
-    static const int readable[] = {WS_FIELD_kernel, WS_FIELD_arch, WS_FIELD_dtype};
-    symbol[0] = '\0';
-    for (size_t i = 0; i < sizeof readable / sizeof *readable; i++) {
-        char value[WS_SETTING_TEXT_SIZE];
-        ws_setting_text(spec, readable[i], value);
-        ws_append(symbol, WS_SYMBOL_SIZE, "%s_", value);
-    }
-    ws_append(symbol, WS_SYMBOL_SIZE, "d%d", spec->head_dim_qk);
+    ws_append(symbol, WS_SYMBOL_SIZE, "_d%d", spec->head_dim_qk);
     if (spec->head_dim_v != spec->head_dim_qk)
         ws_append(symbol, WS_SYMBOL_SIZE, "x%d", spec->head_dim_v);
     if (spec->v_layout == WS_V_TRANSPOSED)
@@ -54,6 +50,21 @@ void ws_spec_symbol(const struct ws_spec *spec, char symbol[WS_SYMBOL_SIZE])
         if (ws_setting_at(i).section == WS_SECTION_FEATURES && strcmp(value, "1") == 0)
             ws_append(symbol, WS_SYMBOL_SIZE, "_%s", ws_setting_at(i).name);
     }
+}
+
+void ws_spec_symbol(const struct ws_spec *spec, char symbol[WS_SYMBOL_SIZE])
+{
+    static const int readable[] = {WS_FIELD_kernel, WS_FIELD_arch, WS_FIELD_dtype};
+    symbol[0] = '\0';
+    for (size_t i = 0; i < sizeof readable / sizeof *readable; i++) {
+        char value[WS_SETTING_TEXT_SIZE];
+        ws_setting_text(spec, readable[i], value);
+        ws_append(symbol, WS_SYMBOL_SIZE, "%s%s", i == 0 ? "" : "_", value);
+    }
+    if (ws_setting_is_of(WS_FIELD_head_dim, spec->kind))
+        append_attention(spec, symbol);
+    if (spec->out == WS_OUT_F32)
+        ws_append(symbol, WS_SYMBOL_SIZE, "_f32");
     char id[WS_ID_SIZE];
     ws_spec_id(spec, id);
     ws_append(symbol, WS_SYMBOL_SIZE, "_%.16s", id);

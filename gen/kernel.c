@@ -3,9 +3,11 @@
 #include <stddef.h>
 
 #include "gen/fmha_fwd.h"
+#include "gen/gemm.h"
 
 static const struct ws_kernel_definition definitions[] = {
     {WS_KERNEL_FMHA_FWD, "fmha_fwd", ws_fmha_fwd_check, ws_fmha_fwd_emit},
+    {WS_KERNEL_GEMM, "gemm", ws_gemm_check, ws_gemm_emit},
 };
 
 const struct ws_kernel_definition *ws_kernel_definition(enum ws_kernel_kind kind)

@@ -1,14 +1,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gen/kinds.h"
 #include "gen/spec.h"
 #include "gen/words.h"
 
 static const struct ws_lever_info levers[WS_LEVER_COUNT] = {
 #define VALUE(constant, word) " " #word
-#define ENUM(name, init, values, help) {#name, WS_LEVER_ENUM, #init, &(values)[1], help},
-#define INTEGER(name, init, values, help) {#name, WS_LEVER_INTEGER, #init, values, help},
-#define FLAG(name, init, help) {#name, WS_LEVER_FLAG, #init, "0 1", help},
+#define ENUM(name, kinds, init, values, help)                                                      \
+    {#name, WS_LEVER_ENUM, kinds, #init, &(values)[1], help},
+#define INTEGER(name, kinds, init, values, help)                                                   \
+    {#name, WS_LEVER_INTEGER, kinds, #init, values, help},
+#define FLAG(name, kinds, init, help) {#name, WS_LEVER_FLAG, kinds, #init, "0 1", help},
 #include "gen/levers.def"
 #undef VALUE
 #undef ENUM

@@ -37,11 +37,23 @@ static void print_default(FILE *out, const struct ws_spec *spec, int index)
         fprintf(out, text[0] == '\0' ? "none" : "`%s`", text);
 }
 
+/* The kernel kinds that have a setting. */
+static void print_kinds(FILE *out, int index)
+{
+    const char *separator = "";
+    for (int kind = 0; kind < WS_KERNEL_KIND_COUNT; kind++) {
+        if (!ws_setting_is_of(index, (enum ws_kernel_kind)kind))
+            continue;
+        fprintf(out, "%s`%s`", separator, ws_arg_table((enum ws_kernel_kind)kind)->kind_name);
+        separator = " ";
+    }
+}
+
 static void print_table(FILE *out, enum ws_section section)
 {
     struct ws_spec spec;
     ws_spec_init(&spec, WS_KERNEL_FMHA_FWD);
-    fprintf(out, "\n| key | values | default | meaning |\n|---|---|---|---|\n");
+    fprintf(out, "\n| key | values | default | kernels | meaning |\n|---|---|---|---|---|\n");
     for (int i = 0; i < WS_SETTING_COUNT; i++) {
         struct ws_setting setting = ws_setting_at(i);
         if (setting.section != section)
@@ -50,6 +62,8 @@ static void print_table(FILE *out, enum ws_section section)
         print_values(out, &setting);
         fprintf(out, " | ");
         print_default(out, &spec, i);
+        fprintf(out, " | ");
+        print_kinds(out, i);
         fprintf(out, " | %s", setting.help);
         if (setting.planned[0] != '\0' && setting.type == WS_SETTING_FLAG)
             fprintf(out, " (`true` is not available yet)");

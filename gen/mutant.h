@@ -8,7 +8,7 @@
 enum ws_mutant {
     WS_MUTANT_NONE,
 #ifdef WS_MUTANTS
-#define MUTANT(name, text) WS_MUTANT_##name,
+#define MUTANT(name, kinds, text) WS_MUTANT_##name,
 #include "gen/mutants.def"
 #undef MUTANT
 #endif

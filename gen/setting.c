@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gen/kinds.h"
 #include "gen/words.h"
 
 #define TOP WS_SECTION_TOP
@@ -10,9 +11,10 @@
 
 static const struct ws_setting fields[WS_FIELD_COUNT] = {
 #define VALUE(constant, word) " " #word
-#define CHOICE(name, values, help) {#name, TOP, WS_SETTING_CHOICE, &(values)[1], "", help},
-#define FIELD(name, section, type, values, planned, help)                                          \
-    {#name, section, WS_SETTING_##type, values, planned, help},
+#define CHOICE(name, kinds, values, help)                                                          \
+    {#name, TOP, WS_SETTING_CHOICE, kinds, &(values)[1], "", help},
+#define FIELD(name, kinds, section, type, values, planned, help)                                   \
+    {#name, section, WS_SETTING_##type, kinds, values, planned, help},
 #include "gen/fields.def"
 #undef VALUE
 #undef CHOICE
@@ -31,8 +33,14 @@ struct ws_setting ws_setting_at(int index)
     if (index < WS_FIELD_COUNT)
         return fields[index];
     const struct ws_lever_info *lever = ws_lever_info((enum ws_lever)(index - WS_FIELD_COUNT));
-    return (struct ws_setting){lever->name, WS_SECTION_LEVERS, types[lever->type], lever->values,
-                               "",          lever->help};
+    return (struct ws_setting){lever->name,  WS_SECTION_LEVERS, types[lever->type],
+                               lever->kinds, lever->values,     "",
+                               lever->help};
+}
+
+bool ws_setting_is_of(int index, enum ws_kernel_kind kind)
+{
+    return (ws_setting_at(index).kinds >> kind & 1U) != 0;
 }
 
 const char *ws_section_name(enum ws_section section)

@@ -18,8 +18,8 @@ enum ws_setting_type {
 };
 
 enum ws_field {
-#define CHOICE(name, values, help) WS_FIELD_##name,
-#define FIELD(name, section, type, values, planned, help) WS_FIELD_##name,
+#define CHOICE(name, kinds, values, help) WS_FIELD_##name,
+#define FIELD(name, kinds, section, type, values, planned, help) WS_FIELD_##name,
 #include "gen/fields.def"
 #undef CHOICE
 #undef FIELD
@@ -32,6 +32,7 @@ struct ws_setting {
     const char *name;
     enum ws_section section;
     enum ws_setting_type type;
+    unsigned kinds;      /* as in struct ws_lever_info */
     const char *values;  /* separated by spaces; "" where the type says it */
     const char *planned; /* values that later versions will take */
     const char *help;
@@ -39,6 +40,9 @@ struct ws_setting {
 
 /* The row at an index: fields first, then lever L at WS_FIELD_COUNT + L. */
 struct ws_setting ws_setting_at(int index);
+
+/* Whether specs of a kernel kind have the setting. */
+bool ws_setting_is_of(int index, enum ws_kernel_kind kind);
 
 /* "" for the top, "features", "levers". */
 const char *ws_section_name(enum ws_section section);

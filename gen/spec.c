@@ -37,6 +37,8 @@ static int get_number(const struct ws_spec *spec, int index)
         return (int)spec->kind;
     case WS_FIELD_dtype:
         return (int)spec->dtype;
+    case WS_FIELD_out:
+        return (int)spec->out;
     case WS_FIELD_head_dim:
     case WS_FIELD_head_dim_qk:
         return spec->head_dim_qk;
@@ -68,6 +70,9 @@ static void set_number(struct ws_spec *spec, int index, int value)
         break;
     case WS_FIELD_dtype:
         spec->dtype = (enum ws_dtype)value;
+        break;
+    case WS_FIELD_out:
+        spec->out = (enum ws_out)value;
         break;
     case WS_FIELD_head_dim:
         spec->head_dim_qk = spec->head_dim_v = value;
@@ -335,6 +340,23 @@ static enum ws_status check_value(const struct ws_spec *spec, int index, struct 
     return ws_setting_apply(&scratch, index, text, error);
 }
 
+/* What the kind does not have is as it was at first. */
+static enum ws_status check_foreign(const struct ws_spec *spec, int index, struct ws_error *error)
+{
+    const struct ws_setting setting = ws_setting_at(index);
+    char value[WS_SETTING_TEXT_SIZE], usual[WS_SETTING_TEXT_SIZE], kind[64];
+    struct ws_spec fresh;
+    ws_spec_init(&fresh, spec->kind);
+    ws_setting_text(spec, index, value);
+    ws_setting_text(&fresh, index, usual);
+    if (strcmp(value, usual) == 0)
+        return WS_OK;
+    ws_word_copy(ws_setting_at(WS_FIELD_kernel).values, (int)spec->kind, kind, sizeof kind);
+    return ws_fail(error, WS_ERROR_SPEC,
+                   "%s`%s: %.80s` with kernel %s, which has no `%s`; leave it out", noun(&setting),
+                   setting.name, value, kind, setting.name);
+}
+
 enum ws_status ws_spec_check_values(const struct ws_spec *spec, struct ws_error *error)
 {
     if (memchr(spec->arch, '\0', sizeof spec->arch) == NULL)
@@ -347,10 +369,18 @@ enum ws_status ws_spec_check_values(const struct ws_spec *spec, struct ws_error 
         if (i == WS_FIELD_head_dim)
             continue; /* another name of the next two */
         enum ws_status status = check_value(spec, i, error);
+        if (status == WS_OK && !ws_setting_is_of(i, spec->kind))
+            status = check_foreign(spec, i, error);
         if (status != WS_OK)
             return status;
     }
     return WS_OK;
+}
+
+bool ws_spec_is_open(const struct ws_spec *spec)
+{
+    return ws_setting_is_of(WS_FIELD_head_dim, spec->kind) &&
+           (spec->head_dim_qk == 0 || spec->head_dim_v == 0);
 }
 
 enum ws_status ws_spec_check(const struct ws_spec *spec, struct ws_error *error)
@@ -358,7 +388,7 @@ enum ws_status ws_spec_check(const struct ws_spec *spec, struct ws_error *error)
     enum ws_status status = ws_spec_check_values(spec, error);
     if (status != WS_OK)
         return status;
-    if (spec->head_dim_qk == 0 || spec->head_dim_v == 0)
+    if (ws_spec_is_open(spec))
         return ws_fail(error, WS_ERROR_SPEC, "%s is open; give it in the config or with the shape",
                        spec->head_dim_qk == spec->head_dim_v ? "head_dim"
                        : spec->head_dim_qk == 0              ? "head_dim_qk"

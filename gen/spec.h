@@ -16,14 +16,14 @@ extern "C" {
 /* Values of fields (enum ws_dtype, ...) and of levers (WS_V_MODE_GATHER, ...), in the order of
  * their tables. */
 #define VALUE(constant, word) constant,
-#define CHOICE(name, values, help) enum ws_##name{values};
-#define FIELD(name, section, type, values, planned, help)
+#define CHOICE(name, kinds, values, help) enum ws_##name{values};
+#define FIELD(name, kinds, section, type, values, planned, help)
 #include "gen/fields.def"
 #undef CHOICE
 #undef FIELD
-#define ENUM(name, init, values, help) enum { values };
-#define INTEGER(name, init, values, help)
-#define FLAG(name, init, help)
+#define ENUM(name, kinds, init, values, help) enum { values };
+#define INTEGER(name, kinds, init, values, help)
+#define FLAG(name, kinds, init, help)
 #include "gen/levers.def"
 #undef ENUM
 #undef INTEGER
@@ -31,9 +31,9 @@ extern "C" {
 #undef VALUE
 
 enum ws_lever {
-#define ENUM(name, init, values, help) WS_LEVER_##name,
-#define INTEGER(name, init, values, help) WS_LEVER_##name,
-#define FLAG(name, init, help) WS_LEVER_##name,
+#define ENUM(name, kinds, init, values, help) WS_LEVER_##name,
+#define INTEGER(name, kinds, init, values, help) WS_LEVER_##name,
+#define FLAG(name, kinds, init, help) WS_LEVER_##name,
 #include "gen/levers.def"
 #undef ENUM
 #undef INTEGER
@@ -41,19 +41,21 @@ enum ws_lever {
     WS_LEVER_COUNT
 };
 
-enum { WS_WINDOW_OPEN = -1, WS_WINDOW_AT_LAUNCH = -2 };
-
 /* Head dims that a spec may have at all; a kernel's check narrows them. */
 enum { WS_HEAD_DIM_MIN = 16, WS_HEAD_DIM_MAX = 256, WS_HEAD_DIM_STEP = 8 };
 
+enum { WS_WINDOW_OPEN = -1, WS_WINDOW_AT_LAUNCH = -2 };
+
 enum { WS_OPTIONS_MAX = 16, WS_OPTION_SIZE = 128 };
 
-/* Plain data, no ownership: copy it freely. Fill it with ws_spec_init, then ws_spec_set or the
+/* Fields and levers that the kind does not have stay at their defaults.
+ * Plain data, no ownership: copy it freely. Fill it with ws_spec_init, then ws_spec_set or the
  * fields; nothing is checked before ws_spec_check. */
 struct ws_spec {
     enum ws_kernel_kind kind;
     char arch[32];
     enum ws_dtype dtype;
+    enum ws_out out;             /* gemm: element type of C */
     int head_dim_qk, head_dim_v; /* 0: still open */
     enum ws_mask mask;
     enum ws_align align; /* which corner of the score matrix the diagonal is anchored to */
@@ -74,6 +76,7 @@ enum ws_lever_type { WS_LEVER_ENUM, WS_LEVER_INTEGER, WS_LEVER_FLAG };
 struct ws_lever_info {
     const char *name;
     enum ws_lever_type type;
+    unsigned kinds; /* bit 1 << kind of each kernel kind that has it */
     const char *default_text;
     const char *values; /* separated by spaces */
     const char *help;
@@ -102,6 +105,9 @@ WS_API void ws_spec_init(struct ws_spec *spec, enum ws_kernel_kind kind);
 WS_API enum ws_status ws_spec_set(struct ws_spec *spec, const char *name, const char *value,
                                   struct ws_error *error);
 
+/* Whether head dims of a kind that has them are still to come. */
+WS_API bool ws_spec_is_open(const struct ws_spec *spec);
+
 /* Whether a kernel can be generated from it. WS_ERROR_SPEC: which levers conflict, their values,
  * and what would work. */
 WS_API enum ws_status ws_spec_check(const struct ws_spec *spec, struct ws_error *error);
@@ -109,7 +115,7 @@ WS_API enum ws_status ws_spec_check(const struct ws_spec *spec, struct ws_error 
 enum { WS_ID_SIZE = 65, WS_SYMBOL_SIZE = 256, WS_CANONICAL_SIZE = 4096 };
 
 /* The spec in canonical form, one "name=value" a line: generator version, kind, target, dtype,
- * problem flags, every lever. What the identity is the SHA-256 of. */
+ * problem flags, every lever of the kind. What the identity is the SHA-256 of. */
 WS_API void ws_spec_canonical(const struct ws_spec *spec, char text[WS_CANONICAL_SIZE]);
 
 /* Identities are of specs that pass ws_spec_check: then no two that differ share one. */

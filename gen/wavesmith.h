@@ -77,6 +77,14 @@ WS_API enum ws_status ws_fmha_fwd_grid(const struct ws_spec *spec,
                                        const struct ws_fmha_fwd_args *args, uint32_t *workgroups,
                                        struct ws_error *error);
 
+/* Rows and columns of C that one workgroup of a gemm kernel owns. The spec has passed
+ * ws_spec_check. */
+WS_API void ws_gemm_block(const struct ws_spec *spec, int *rows, int *columns);
+
+/* The same as ws_fmha_fwd_grid for a gemm launch. */
+WS_API enum ws_status ws_gemm_grid(const struct ws_spec *spec, const struct ws_gemm_args *args,
+                                   uint32_t *workgroups, struct ws_error *error);
+
 /* One point of a config: a spec, and where it came from. `reason` is empty for a valid point, else
  * what ws_spec_check says of it; head dims that are still open are no reason yet. A set of
  * alternatives of which none will do becomes one invalid point. */

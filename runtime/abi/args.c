@@ -11,14 +11,22 @@
 #define WS_ARG_TYPE_i32 WS_ARG_I32
 #define WS_ARG_TYPE_i64 WS_ARG_I64
 
-static const struct ws_arg fmha_fwd_args[] = {
-#define ARG(field, kind, text)                                                                     \
+#define ROW(block, field, kind, text)                                                              \
     {.name = #field,                                                                               \
      .type = WS_ARG_TYPE_##kind,                                                                   \
-     .offset = offsetof(struct ws_fmha_fwd_args, field),                                           \
+     .offset = offsetof(struct block, field),                                                      \
      .size = sizeof(WS_ARG_CTYPE_##kind),                                                          \
      .meaning = (text)},
+
+static const struct ws_arg fmha_fwd_args[] = {
+#define ARG(field, kind, text) ROW(ws_fmha_fwd_args, field, kind, text)
 #include "runtime/abi/fmha_fwd_args.def"
+#undef ARG
+};
+
+static const struct ws_arg gemm_args[] = {
+#define ARG(field, kind, text) ROW(ws_gemm_args, field, kind, text)
+#include "runtime/abi/gemm_args.def"
 #undef ARG
 };
 
@@ -29,6 +37,12 @@ static const struct ws_arg_table tables[] = {
                             .count = COUNT(fmha_fwd_args),
                             .size = sizeof(struct ws_fmha_fwd_args),
                             .args = fmha_fwd_args},
+    [WS_KERNEL_GEMM] = {.kind = WS_KERNEL_GEMM,
+                        .kind_name = "gemm",
+                        .abi_version = WS_GEMM_ABI_VERSION,
+                        .count = COUNT(gemm_args),
+                        .size = sizeof(struct ws_gemm_args),
+                        .args = gemm_args},
 };
 static_assert(COUNT(tables) == WS_KERNEL_KIND_COUNT, "a table for each kernel kind");
 

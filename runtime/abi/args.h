@@ -16,11 +16,11 @@
 extern "C" {
 #endif
 
-enum ws_kernel_kind { WS_KERNEL_FMHA_FWD, WS_KERNEL_KIND_COUNT };
+enum ws_kernel_kind { WS_KERNEL_FMHA_FWD, WS_KERNEL_GEMM, WS_KERNEL_KIND_COUNT };
 
 enum ws_arg_type { WS_ARG_PTR, WS_ARG_F32, WS_ARG_I32, WS_ARG_I64 };
 
-enum { WS_FMHA_FWD_ABI_VERSION = 1 };
+enum { WS_FMHA_FWD_ABI_VERSION = 1, WS_GEMM_ABI_VERSION = 1 };
 
 #define WS_ARG_CTYPE_ptr uint64_t
 #define WS_ARG_CTYPE_f32 float
@@ -32,6 +32,13 @@ enum { WS_FMHA_FWD_ABI_VERSION = 1 };
 struct ws_fmha_fwd_args {
 #define ARG(name, type, meaning) WS_ARG_CTYPE_##type name;
 #include "runtime/abi/fmha_fwd_args.def"
+#undef ARG
+};
+
+/* Arguments of a gemm launch; each field is documented in gemm_args.def. */
+struct ws_gemm_args {
+#define ARG(name, type, meaning) WS_ARG_CTYPE_##type name;
+#include "runtime/abi/gemm_args.def"
 #undef ARG
 };
 

@@ -14,7 +14,7 @@ static void check_preset(const char *path)
         if (ws_config_load(&config, path, overrides[i], &error) != WS_OK)
             fail_msg("%s:%d:%d: %s", error.file, error.line, error.column, error.message);
         assert_int_equal(ws_config_pick(&config, NULL, &error), WS_OK);
-        is_open = i > 0 || config.points[0].spec.head_dim_qk == 0;
+        is_open = i > 0 || ws_spec_is_open(&config.points[0].spec);
         for (size_t p = 0; is_open && p < config.count; p++)
             assert_int_equal(config.points[p].choice, config.points[0].choice);
         if (!is_open || i > 0)

@@ -3,18 +3,14 @@
 
 static struct ws_object object;
 
-static void table_follows_the_kernel_calling_convention(void **state)
+static void check_table(enum ws_kernel_kind kind)
 {
     static const struct {
         uint32_t size;
     } types[] = {[WS_ARG_PTR] = {8}, [WS_ARG_F32] = {4}, [WS_ARG_I32] = {4}, [WS_ARG_I64] = {8}};
-    (void)state;
-    const struct ws_arg_table *table = ws_arg_table(WS_KERNEL_FMHA_FWD);
+    const struct ws_arg_table *table = ws_arg_table(kind);
     assert_non_null(table);
-    assert_int_equal(table->kind, WS_KERNEL_FMHA_FWD);
-    assert_string_equal(table->kind_name, "fmha_fwd");
-    assert_int_equal(table->abi_version, WS_FMHA_FWD_ABI_VERSION);
-    assert_int_equal(table->size, sizeof(struct ws_fmha_fwd_args));
+    assert_int_equal(table->kind, kind);
     uint32_t end = 0;
     for (uint32_t i = 0; i < table->count; i++) {
         const struct ws_arg *arg = &table->args[i];
@@ -27,6 +23,21 @@ static void table_follows_the_kernel_calling_convention(void **state)
         end += size;
     }
     assert_int_equal((end + 7) / 8 * 8, table->size);
+}
+
+static void tables_follow_the_kernel_calling_convention(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < WS_KERNEL_KIND_COUNT; kind++)
+        check_table((enum ws_kernel_kind)kind);
+    const struct ws_arg_table *forward = ws_arg_table(WS_KERNEL_FMHA_FWD);
+    assert_string_equal(forward->kind_name, "fmha_fwd");
+    assert_int_equal(forward->abi_version, WS_FMHA_FWD_ABI_VERSION);
+    assert_int_equal(forward->size, sizeof(struct ws_fmha_fwd_args));
+    const struct ws_arg_table *gemm = ws_arg_table(WS_KERNEL_GEMM);
+    assert_string_equal(gemm->kind_name, "gemm");
+    assert_int_equal(gemm->abi_version, WS_GEMM_ABI_VERSION);
+    assert_int_equal(gemm->size, sizeof(struct ws_gemm_args));
     assert_null(ws_arg_table(WS_KERNEL_KIND_COUNT));
 }
 
@@ -86,7 +97,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table_follows_the_kernel_calling_convention),
+        cmocka_unit_test(tables_follow_the_kernel_calling_convention),
         cmocka_unit_test(a_right_kernel_passes),
         cmocka_unit_test(a_wrong_kernel_is_refused),
     };

@@ -10,7 +10,7 @@
 struct fixture {
     struct ws_problem problem;
     struct ws_inputs inputs;
-    struct ws_memory o, lse;
+    struct ws_memory memory[WS_TENSOR_COUNT];
     struct ws_segment segment[2];
 };
 
@@ -20,7 +20,7 @@ static void make_memory(struct ws_memory *memory, struct ws_segment *segment,
                         const struct ws_problem *problem, enum ws_tensor_id tensor)
 {
     int64_t rows = ws_tensor_offset(problem, tensor, problem->size.batch, 0, 0);
-    int64_t end = rows * ws_tensor_element_bytes(tensor) + MARGIN;
+    int64_t end = rows * ws_tensor_element_bytes(problem, tensor) + MARGIN;
     *segment = (struct ws_segment){-MARGIN, end, malloc((size_t)(end + MARGIN))};
     *memory = (struct ws_memory){.segments = segment, .segment_count = 1};
     ws_memory_poison(memory);
@@ -41,8 +41,8 @@ static void make_fixture(struct fixture *f, enum ws_dtype dtype, enum ws_mask ma
     assert_ok(ws_problem_init(&f->problem, &spec, &sizes, WS_BSHD, &error), &error);
     f->problem.seed = seed;
     assert_ok(ws_inputs_create(&f->inputs, &f->problem, WS_INPUT_NORMAL, &error), &error);
-    make_memory(&f->o, &f->segment[0], &f->problem, WS_O);
-    make_memory(&f->lse, &f->segment[1], &f->problem, WS_LSE);
+    make_memory(&f->memory[WS_O], &f->segment[0], &f->problem, WS_O);
+    make_memory(&f->memory[WS_LSE], &f->segment[1], &f->problem, WS_LSE);
 }
 
 static void free_fixture(struct fixture *f)
@@ -54,12 +54,14 @@ static void free_fixture(struct fixture *f)
 
 static uint16_t *o_at(struct fixture *f, int64_t b, int64_t h, int64_t q)
 {
-    return (uint16_t *)ws_memory_at(&f->o, 2 * ws_tensor_offset(&f->problem, WS_O, b, h, q));
+    return (uint16_t *)ws_memory_at(&f->memory[WS_O],
+                                    2 * ws_tensor_offset(&f->problem, WS_O, b, h, q));
 }
 
 static float *lse_at(struct fixture *f, int64_t b, int64_t h, int64_t q)
 {
-    return (float *)ws_memory_at(&f->lse, 4 * ws_tensor_offset(&f->problem, WS_LSE, b, h, q));
+    return (float *)ws_memory_at(&f->memory[WS_LSE],
+                                 4 * ws_tensor_offset(&f->problem, WS_LSE, b, h, q));
 }
 
 /* Writes what a good kernel would, times `factor`. */
@@ -69,8 +71,8 @@ static void write_times(struct fixture *f, float factor, bool lse_rounded)
     struct ws_error error;
     const struct ws_sizes *size = &f->problem.size;
     assert_ok(ws_reference_create(&reference, &f->problem, &error), &error);
-    ws_memory_poison(&f->o);
-    ws_memory_poison(&f->lse);
+    ws_memory_poison(&f->memory[WS_O]);
+    ws_memory_poison(&f->memory[WS_LSE]);
     for (int64_t b = 0; b < size->batch; ++b)
         for (int64_t h = 0; h < size->heads_q; ++h)
             for (int64_t q = 0; q < size->seqlen_q; ++q) {
@@ -101,9 +103,8 @@ static struct ws_verdict judge_rows(struct fixture *f, int64_t rows)
     size_t count = 0;
     for (int64_t b = 0; b < f->problem.size.batch; ++b)
         for (int64_t h = 0; h < f->problem.size.heads_q; ++h)
-            all[count++] = (struct ws_rows){b, h, 0, rows};
-    assert_ok(ws_judge(&verdict, &f->problem, &f->inputs, &f->o, &f->lse, all, count, &error),
-              &error);
+            all[count++] = (struct ws_rows){.batch = b, .head = h, .count = rows};
+    assert_ok(ws_judge(&verdict, &f->problem, &f->inputs, f->memory, all, count, &error), &error);
     return verdict;
 }
 
@@ -174,10 +175,10 @@ static void stray_writes_fail(void **state)
     make_fixture(&f, WS_F16, WS_MASK_NONE, "B=1,Hq=2,Hk=2,Sq=20,Sk=30", *(uint64_t *)*state);
     write_output(&f);
     f.segment[0].image[MARGIN - 1] = 0; /* just before O */
-    assert_fails(&f, "byte -1 of O was written");
+    assert_fails(&f, "byte -1 of o was written");
     write_output(&f);
     f.segment[1].image[f.segment[1].end + MARGIN - 1] = 0;
-    assert_fails(&f, "of LSE was written");
+    assert_fails(&f, "of lse was written");
     write_output(&f);
     assert_false(judge_rows(&f, 19).pass); /* row 19 was not to be written */
     free_fixture(&f);

@@ -34,10 +34,11 @@ forbid gen 'tools/emu'
 # Of the emulator's headers the command line knows the public one.
 forbid tools/wavesmith 'tools/emu/' 'tools/emu/emu\.h'
 # The checker's arithmetic shares nothing with the generator.
-for file in number problem features inputs reference judge grid; do
+for file in number dot problem features inputs inputs_fmha reference judge judge_fmha judge_gemm \
+    grid kind kind_fmha_fwd kind_gemm; do
     forbid tools/wavesmith/$file.c 'ir/|gen/|tools/emu' 'gen/spec\.h'
 done
-for file in number problem inputs reference judge grid; do
+for file in number dot problem inputs reference judge grid kind; do
     forbid tools/wavesmith/$file.h 'ir/|gen/|tools/emu' 'gen/spec\.h'
 done
 

@@ -16,7 +16,7 @@ struct ws_spec load_preset(const char *preset, int head_dim, const struct mask_r
     assert_int_equal(config.count, 1);
     struct ws_spec spec = config.points[0].spec;
     ws_config_free(&config);
-    if (spec.head_dim_qk == 0)
+    if (ws_spec_is_open(&spec))
         spec.head_dim_qk = spec.head_dim_v = head_dim;
     spec.mask = mask->mask;
     spec.align = mask->align;

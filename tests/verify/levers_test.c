@@ -1,6 +1,7 @@
 /* Every value of every lever changes the machine code of some preset, in the class it claims. */
 #include "gen/words.h"
 #include "tests/verify/kernels.h"
+#include "tools/wavesmith/figures.h"
 #include "tools/wavesmith/isa/isa.h"
 
 /* What a lever claims to change: a class of instructions of the main loop, or another number. */
@@ -91,6 +92,19 @@ static const struct claim {
     {"blockn", "", "fuse_k", "1", "0", VGPRS, -1},
     {"pipelined", "", "pipelining", "none", "qk_ahead", VGPRS, -1},
     {"singlewave", "", "pipelining", "qk_ahead", "none", VGPRS, 1},
+    {"gemm", "bn_tiles=2 lds_layout=plain stages=1", "ab_mode", "global", "lds", LDS, -1},
+    {"gemm", "bn_tiles=2 lds_layout=plain stages=1", "ab_mode", "lds", "global", LDS, 1},
+    {"gemm", "", "bn_tiles", "1", "2", MATRIX, -1},
+    {"gemm", "", "bn_tiles", "2", "1", MATRIX, 1},
+    {"gemm", "", "bn_tiles", "4", "2", MATRIX, 1},
+    {"gemm", "bm_tiles=2 bn_tiles=2", "waves_n", "1", "2", MEMORY, 1},
+    {"gemm", "bm_tiles=2 bn_tiles=2", "waves_n", "2", "1", MEMORY, -1},
+    {"gemm", "bm_tiles=2 bn_tiles=2", "waves_n", "4", "2", MEMORY, 1},
+    {"gemm", "bn_tiles=2 num_waves=8", "waves_n", "8", "4", MEMORY, 1},
+    {"gemm", "bm_tiles=2 bn_tiles=2", "block_k", "16", "32", MATRIX, -1},
+    {"gemm", "bm_tiles=2 bn_tiles=2", "block_k", "32", "16", MATRIX, 1},
+    {"gemm", "bm_tiles=2 bn_tiles=2", "block_k", "64", "32", MATRIX, 1},
+    {"gemm", "bm_tiles=2 bn_tiles=2 stages=1", "block_k", "128", "64", MATRIX, 1},
     {"swap_d64", "arch=gfx942 bm_tiles=1 block_n=32", "atom", "16x16", "32x32", ALL, 1},
     {"swap_d64", "arch=gfx942 bm_tiles=1 block_n=32", "atom", "32x32", "16x16", ALL, -1},
 };
@@ -113,7 +127,8 @@ static void measure(struct measured *m, const struct ws_spec *spec)
     assert_ok(ws_isa_read(&m->isa, code->bytes, &object, kernel, &error), &error);
     const struct ws_isa_loop *loop = &m->isa.loops[0];
     const unsigned *classes = loop->hot.by_class;
-    double tiles = loop->mma_flops / (2.0 * 16 * 16 * (spec->head_dim_qk + spec->head_dim_v));
+    const struct ws_head_dims dims = ws_head_dims_of(spec);
+    double tiles = loop->mma_flops / (2.0 * 16 * 16 * (dims.qk + dims.v));
     m->of[MATRIX] = classes[WS_ISA_MMA];
     m->of[VECTOR] = (classes[WS_ISA_VALU] + 2.0 * classes[WS_ISA_VOPD]) / tiles;
     m->of[MEMORY] = classes[WS_ISA_VMEM] / tiles;

@@ -163,7 +163,10 @@ static const struct {
     const char *name;
     bool (*affects)(const struct place *at);
 } mutants[WS_MUTANT_COUNT] = {
-#define MUTANT(name, text) [WS_MUTANT_##name] = {#name, name##_affects},
+#define ROW_FWD(name) [WS_MUTANT_##name] = {#name, name##_affects},
+#define ROW_ALL(name) ROW_FWD(name)
+#define ROW_GEMM(name)
+#define MUTANT(name, kinds, text) ROW_##kinds(name)
 #include "gen/mutants.def"
 #undef MUTANT
 };
@@ -262,7 +265,8 @@ static void check_kernel(struct tally *tally, size_t kernel, const struct mask_r
         struct ws_compiled compiled = {0};
         struct ws_error error;
         bool is_masked = spec.mask != WS_MASK_NONE;
-        if (mutant != WS_MUTANT_NONE && !has_word(kernels[kernel].mutants, mutants[mutant].name))
+        if (mutant != WS_MUTANT_NONE &&
+            (!mutants[mutant].name || !has_word(kernels[kernel].mutants, mutants[mutant].name)))
             continue;
         if (mutant == WS_MUTANT_mask_off_by_one && !is_masked)
             continue;
@@ -284,6 +288,8 @@ static void every_mutant_is_noticed(void **state)
                 check_kernel(&tally, kernel, &mask_rows[mask]);
     ws_tool_device_close(&tally.device);
     for (int mutant = 1; mutant < WS_MUTANT_COUNT; ++mutant) {
+        if (!mutants[mutant].name)
+            continue;
         print_message("%-18s affects %d problems\n", mutants[mutant].name, tally.affected[mutant]);
         assert_true(tally.affected[mutant] > 0);
     }

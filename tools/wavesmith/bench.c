@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "tools/wavesmith/command.h"
+#include "tools/wavesmith/kind.h"
 #include "tools/wavesmith/output.h"
 #include "tools/wavesmith/points.h"
 #include "tools/wavesmith/sweep.h"
@@ -121,11 +122,13 @@ static enum ws_status time_compile(const struct ws_arguments *arguments,
 static enum ws_status time_runs(const struct ws_loaded *loaded, const struct ws_spec *spec,
                                 bool strict, double *best, struct ws_error *error)
 {
-    const struct ws_sizes sizes = {1, 1, 1, 128, 2048, spec->head_dim_qk, spec->head_dim_v};
+    struct ws_sizes sizes;
     const struct ws_trial_options options = {
         .strict = strict, .jobs = 1, .sample_given = true, .sample_all = true};
     struct ws_problem problem;
-    enum ws_status status = ws_problem_init(&problem, spec, &sizes, WS_BSHD, error);
+    enum ws_status status = ws_sizes_parse(&sizes, ws_problem_kind(spec->kind)->bench_shape, error);
+    if (status == WS_OK)
+        status = ws_problem_init(&problem, spec, &sizes, WS_BSHD, error);
     for (int i = 0; i < REPEATS && status == WS_OK; ++i) {
         struct ws_trial trial = {0};
         status = ws_trial_run(&trial, loaded, spec, &problem, &options, error);

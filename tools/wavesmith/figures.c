@@ -26,10 +26,22 @@ bool ws_head_dims_parse(struct ws_head_dims *dims, const char *text, char separa
     return true;
 }
 
-/* A generated kernel's symbol says its head dims: "..._d128_..." or "..._d192x128_...". */
+static const struct ws_head_dims gemm_dims = {16, 0};
+
+struct ws_head_dims ws_head_dims_of(const struct ws_spec *spec)
+{
+    return spec->kind == WS_KERNEL_GEMM
+               ? gemm_dims
+               : (struct ws_head_dims){spec->head_dim_qk, spec->head_dim_v};
+}
+
+/* A generated kernel's symbol says its head dims, "..._d128_..." or "..._d192x128_...", or that it
+ * is a gemm. */
 static struct ws_head_dims dims_of_symbol(const char *symbol)
 {
     struct ws_head_dims dims = {0};
+    if (strncmp(symbol, "gemm_gfx", 8) == 0)
+        return gemm_dims;
     for (const char *at = symbol; (at = strstr(at, "_d")) != NULL; ++at)
         if (ws_head_dims_parse(&dims, at + 2, 'x'))
             return dims;
@@ -95,6 +107,8 @@ double ws_figures_tiles(const struct ws_figures *figures, const struct ws_isa_lo
     double planes = loop->mma_flops / plane;
     if (dims->qk == 0 || loop->mma_flops == 0)
         return 0;
+    if (dims->v == 0) /* a gemm */
+        return planes / dims->qk;
     for (int twice = 0; twice < 4; ++twice) {
         int qk = round_up(dims->qk, loop->mma_k << (twice & 1));
         int v = round_up(dims->v, loop->mma_m << (twice >> 1));
@@ -192,7 +206,9 @@ static void print_loop(const struct ws_figures *figures, const struct ws_isa_loo
     printf("  %s at 0x%x: %u instructions", is_main ? "main loop" : "loop", loop->offset,
            loop->hot.total);
     if (tiles > 0)
-        printf(", %g score tiles, %.1f instructions a tile", tiles, loop->hot.total / tiles);
+        printf(figures->dims.v > 0 ? ", %g score tiles, %.1f instructions a tile"
+                                   : ", %g 16x16x16 products, %.2f instructions a product",
+               tiles, loop->hot.total / tiles);
     if (loop->a_serial > 0)
         printf(", matrix share %.3f", loop->a_serial);
     if (!loop->innermost)

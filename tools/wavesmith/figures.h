@@ -4,13 +4,16 @@
 
 #include <jansson.h>
 
+#include "gen/spec.h"
 #include "runtime/abi/object.h"
 #include "tools/wavesmith/isa/isa.h"
 
-/* The head dims of the attention that a kernel computes; 0: unknown. */
+/* The head dims of the attention that a kernel computes; 0: unknown. A gemm kernel computes a part
+ * of it, score tiles with a head dim of 16 that nothing is multiplied by: {16, 0}. */
 struct ws_head_dims {
     int qk, v;
 };
+struct ws_head_dims ws_head_dims_of(const struct ws_spec *spec);
 
 /* "128" or, with 'x' as the separator, "192x128"; an underscore may follow. */
 bool ws_head_dims_parse(struct ws_head_dims *dims, const char *text, char separator);
@@ -37,7 +40,8 @@ void ws_figures_free(struct ws_figures *figures);
  * instructions; NULL if none has any products. */
 const struct ws_isa_loop *ws_figures_main_loop(const struct ws_figures *figures);
 
-/* 16 x 16 score tiles of one round of a loop; 0 if the head dims are unknown. */
+/* 16 x 16 score tiles of one round of a loop, of gemm 16x16x16 products; 0 if the head dims are
+ * unknown. */
 double ws_figures_tiles(const struct ws_figures *figures, const struct ws_isa_loop *loop);
 
 /* Cycles a score tile of the main loop if nothing overlaps: matrix products at their rate, every

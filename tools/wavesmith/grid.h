@@ -1,7 +1,5 @@
-/* Which query rows each workgroup of a forward launch owns (none past the end of its sequence),
- * stated again on the checker's side: the flat grid is (batch, query head, query tile), the last
- * fastest; with grid_order longest_first the query tile is the slowest and its last one comes
- * first. A generator that walks otherwise fails verification. */
+/* What each workgroup of a launch owns, stated again on the checker's side: a generator that walks
+ * otherwise fails verification. */
 #ifndef WS_TOOL_GRID_H
 #define WS_TOOL_GRID_H
 
@@ -10,23 +8,25 @@
 #include "tools/wavesmith/problem.h"
 
 struct ws_grid {
-    int64_t batches, heads, tiles; /* tiles of query rows */
+    int64_t batches, heads, tiles; /* tiles of rows: of queries, of rows of C */
     int64_t tile_rows;
+    int64_t column_tiles, tile_columns; /* of C; attention: one, of all of O */
     bool longest_first;
     const struct ws_problem *problem;
 };
 
-/* tile_rows: query rows of a workgroup. */
+/* Rows of the output that a workgroup owns, and columns; attention's owns all columns. */
+struct ws_block {
+    int rows, columns;
+};
 struct ws_grid ws_grid_of(const struct ws_spec *spec, const struct ws_problem *problem,
-                          int64_t tile_rows);
+                          struct ws_block block);
 int64_t ws_grid_size(const struct ws_grid *grid);
 struct ws_rows ws_grid_rows(const struct ws_grid *grid, int64_t workgroup);
 
-/* Score tiles of 16 queries x 16 keys with at least one visible score among these rows. */
-int64_t ws_visible_tiles(const struct ws_problem *problem, const struct ws_rows *rows);
-
-/* Which workgroups to run. Everything where `all` is set, or else the first and the last, the tiles
- * at the end of the queries and around the corners of a causal mask, and `random` more. */
+/* Which workgroups to run. Everything where `all` is set, or else the first and the last, those
+ * where something changes (struct ws_problem_kind), and `random` more. */
+enum { WS_GRID_CORNERS = 9 };
 struct ws_sample {
     uint64_t *ids; /* ascending */
     size_t count;

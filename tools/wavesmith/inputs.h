@@ -1,4 +1,4 @@
-/* The numbers of a problem: Q, K, V and the bias as exact values of the problem's type. */
+/* The numbers of a problem: its input tensors as exact values of the problem's type. */
 #ifndef WS_TOOL_INPUTS_H
 #define WS_TOOL_INPUTS_H
 
@@ -10,6 +10,8 @@
  * and every row sees one kind of boundary key far above the rest: the first key, the last one, the
  * edges of 16-key tiles, the keys on both sides of the mask's diagonal, or of a window's left end.
  * V has mean 1, so that a wrong row sum shows in O.
+ * Of gemm: the first k, the last one and some between gain, so that each is a good part of every
+ * sum however many there are.
  * In both the bias is N(0,1) with entries, runs and rows of -inf, a sink lies about where a row's
  * log-sum-exp does, and ALiBi slopes range from 2^-8 to 1/2. */
 enum ws_input_kind { WS_INPUT_NORMAL, WS_INPUT_BOUNDARY, WS_INPUT_KIND_COUNT };

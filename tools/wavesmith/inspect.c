@@ -96,7 +96,7 @@ static enum ws_status open_point(struct subject *subject, const struct ws_config
     subject->size = compiled.code.size;
     compiled.code = (struct ws_code){0}; /* the image is the subject's now */
     ws_compiled_free(&compiled);
-    subject->dims = (struct ws_head_dims){point->spec.head_dim_qk, point->spec.head_dim_v};
+    subject->dims = ws_head_dims_of(&point->spec);
     return read_object(subject, NULL, error);
 }
 

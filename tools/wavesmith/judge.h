@@ -1,4 +1,4 @@
-/* Holds the output of a forward launch against the reference. */
+/* Holds the output of a launch against the reference. */
 #ifndef WS_TOOL_JUDGE_H
 #define WS_TOOL_JUDGE_H
 
@@ -6,13 +6,16 @@
 #include "tools/wavesmith/memory.h"
 #include "tools/wavesmith/problem.h"
 
-/* Query rows first .. first + count - 1 of one head: what one workgroup writes. */
+/* What one workgroup writes: rows first .. first + count - 1 of one head or matrix, and of them
+ * `columns` columns from `column` on. */
 struct ws_rows {
     int64_t batch, head, first, count;
+    int64_t column, columns;
 };
 
-/* The limits, by element type. Errors of O are normalised: |O - ref| / sum_j p_j |v_j|, where what
- * the type cannot resolve near 0 (ws_reference.blur) is taken off the difference first.
+/* The limits of attention, by element type. Errors of O are normalised: |O - ref| / sum_j p_j
+ * |v_j|, where what the type cannot resolve near 0 (ws_reference.blur) is taken off the difference
+ * first.
  *
  * What is wrong with the scores comes on top. An error of e in every score moves LSE by e at most
  * and the normalised O by 2 e, e being ws_reference.slack: f32 has 24 bits, and an LSE of 535 is
@@ -22,7 +25,6 @@ struct ws_rows {
  * whose Q is rounded the same way, is itself off there; the RMS limit grows with it by itself. */
 struct ws_limits {
     double normalised; /* of any element */
-    double rms_factor; /* RMS error against that of the rounding reference */
     double lse;        /* absolute, beside what the scores' errors do */
 };
 struct ws_limits ws_limits_of(enum ws_dtype dtype);
@@ -37,13 +39,33 @@ struct ws_verdict {
     uint64_t digest; /* of the checked rows' bytes, to compare runs */
 };
 
-/* Checks the given rows in the downloaded images of O and LSE, and that everything else in the
- * images is still poison. Both images are poison afterwards. `lse` is not looked at where the
- * problem has none, but for poison. WS_ERROR_MEMORY is the only error; what is wrong with the
- * output is in the verdict. */
+/* A judgement under way. */
+struct ws_judgement {
+    const struct ws_problem *problem;
+    struct ws_verdict *verdict;
+    double roundoff;                 /* of an element of the output */
+    double squares, rounded_squares; /* of the normalised errors */
+    int64_t elements;
+};
+
+/* For the kinds. The verdict becomes a failure, unless it is one. */
+void ws_judgement_fail(struct ws_judgement *judgement, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Counts an element's errors: as it is, normalised, and normalised of the rounding reference. */
+void ws_judgement_add(struct ws_judgement *judgement, double absolute, double normalised,
+                      double rounded);
+
+/* Takes judged bytes into the digest and leaves poison. */
+void ws_judgement_take(struct ws_judgement *judgement, uint8_t *bytes, int64_t size);
+
+/* Checks the given rows in the downloaded images of the outputs, and that everything else in the
+ * images is still poison. The images are poison afterwards. RMS: at most 3 times that of the
+ * rounding reference. Where a problem has no LSE its image is looked at for poison alone.
+ * WS_ERROR_MEMORY is the only error; what is wrong with the output is in the verdict. */
 enum ws_status ws_judge(struct ws_verdict *verdict, const struct ws_problem *problem,
-                        const struct ws_inputs *inputs, const struct ws_memory *o,
-                        const struct ws_memory *lse, const struct ws_rows *rows, size_t row_count,
-                        struct ws_error *error);
+                        const struct ws_inputs *inputs,
+                        const struct ws_memory memory[WS_TENSOR_COUNT], const struct ws_rows *rows,
+                        size_t row_count, struct ws_error *error);
 
 #endif

@@ -31,7 +31,7 @@ static enum ws_status row_offsets(const struct ws_problem *problem, enum ws_tens
     int64_t batches = distinct(problem, tensor, WS_BATCH);
     int64_t heads = distinct(problem, tensor, WS_HEAD);
     int64_t tokens = distinct(problem, tensor, WS_TOKEN);
-    int64_t element = ws_tensor_element_bytes(tensor);
+    int64_t element = ws_tensor_element_bytes(problem, tensor);
     size_t rows = (size_t)(batches * heads * tokens);
     int64_t *row = malloc((rows + 1) * sizeof *row);
     if (!row)
@@ -95,7 +95,7 @@ enum ws_status ws_memory_create(struct ws_memory *memory, struct ws_device *devi
     int64_t *rows = NULL;
     size_t count = 0;
     memory->device = device;
-    int element = ws_tensor_element_bytes(tensor);
+    int element = ws_tensor_element_bytes(problem, tensor);
     int64_t length = ws_tensor_row_length(problem, tensor) * element;
     int64_t lead = problem->alignment > element ? problem->alignment : element;
     enum ws_status status = row_offsets(problem, tensor, &rows, &count, error);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gen/setting.h"
+
 static const struct {
     const char *name, *mask, *align;
 } causal_values[] = {
@@ -71,15 +73,17 @@ static enum ws_status take_head_dims(struct ws_points *points, struct ws_error *
     for (size_t i = points->first; i < points->end; ++i) {
         struct ws_config_point *point = &points->config.points[i];
         struct ws_spec *spec = &point->spec;
-        bool open = spec->head_dim_qk == 0 || spec->head_dim_v == 0;
+        bool open = ws_spec_is_open(spec);
         points->open_dims = points->open_dims || open;
+        if (!ws_setting_is_of(WS_FIELD_head_dim, spec->kind))
+            continue; /* the problem refuses them */
         enum ws_status status =
             take_head_dim(&spec->head_dim_qk, sizes->head_dim_qk, "head_dim_qk", "D", error);
         if (status == WS_OK)
             status = take_head_dim(&spec->head_dim_v, sizes->head_dim_v, "head_dim_v", "Dv", error);
         if (status != WS_OK)
             return status;
-        if (spec->head_dim_qk == 0 || spec->head_dim_v == 0)
+        if (ws_spec_is_open(spec))
             return ws_fail(error, WS_ERROR_ARGUMENT,
                            "%s leaves the head dim open; give it, as in --shape D=128",
                            point->name);

@@ -1,29 +1,41 @@
 #include "tools/wavesmith/problem.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const tensor_names[WS_TENSOR_COUNT] = {"q", "k", "v", "bias", "o", "lse"};
-static const char *const axis_names[WS_AXIS_COUNT] = {"batch", "head", "token"};
-static const char *const layout_names[] = {"bshd", "bhsd"};
+#include "tools/wavesmith/kind.h"
+
+enum { FWD = 1 << WS_KERNEL_FMHA_FWD, GEMM = 1 << WS_KERNEL_GEMM, ALL = FWD | GEMM };
+
+static const struct {
+    const char *name;
+    unsigned kinds;
+} tensor_rows[WS_TENSOR_COUNT] = {
+    [WS_Q] = {"q", FWD},       [WS_K] = {"k", FWD},     [WS_V] = {"v", FWD},
+    [WS_BIAS] = {"bias", FWD}, [WS_A] = {"a", GEMM},    [WS_B] = {"b", GEMM},
+    [WS_O] = {"o", FWD},       [WS_LSE] = {"lse", FWD}, [WS_C] = {"c", GEMM},
+};
 
 /* The sizes of --shape; max keeps each within the i32 of the argument block. */
 static const struct size_row {
     const char *name;
+    unsigned kinds;
     size_t offset;
     int64_t min, max, init;
 } size_rows[] = {
-    {"B", offsetof(struct ws_sizes, batch), 1, INT32_MAX, 1},
-    {"Hq", offsetof(struct ws_sizes, heads_q), 1, INT32_MAX, 2},
-    {"Hk", offsetof(struct ws_sizes, heads_k), 1, INT32_MAX, 1},
-    {"Sq", offsetof(struct ws_sizes, seqlen_q), 0, INT32_MAX, 100},
-    {"Sk", offsetof(struct ws_sizes, seqlen_k), 0, INT32_MAX, 133},
-    {"D", offsetof(struct ws_sizes, head_dim_qk), WS_HEAD_DIM_MIN, WS_HEAD_DIM_MAX, -1},
-    {"Dv", offsetof(struct ws_sizes, head_dim_v), WS_HEAD_DIM_MIN, WS_HEAD_DIM_MAX, -1},
+    {"B", ALL, offsetof(struct ws_sizes, batch), 1, INT32_MAX, 1},
+    {"Hq", FWD, offsetof(struct ws_sizes, heads_q), 1, INT32_MAX, 2},
+    {"Hk", FWD, offsetof(struct ws_sizes, heads_k), 1, INT32_MAX, 1},
+    {"Sq", FWD, offsetof(struct ws_sizes, seqlen_q), 0, INT32_MAX, 100},
+    {"Sk", FWD, offsetof(struct ws_sizes, seqlen_k), 0, INT32_MAX, 133},
+    {"D", FWD, offsetof(struct ws_sizes, head_dim_qk), WS_HEAD_DIM_MIN, WS_HEAD_DIM_MAX, -1},
+    {"Dv", FWD, offsetof(struct ws_sizes, head_dim_v), WS_HEAD_DIM_MIN, WS_HEAD_DIM_MAX, -1},
+    {"M", GEMM, offsetof(struct ws_sizes, m), 0, 1 << 30, 100},
+    {"N", GEMM, offsetof(struct ws_sizes, n), 0, 1 << 30, 70},
+    {"K", GEMM, offsetof(struct ws_sizes, k), 0, 1 << 30, 133},
 };
 enum { SIZE_COUNT = sizeof size_rows / sizeof size_rows[0] };
 
@@ -54,8 +66,10 @@ static enum ws_status parse_size(struct ws_sizes *sizes, const char *item, size_
                            row->max);
         return WS_OK;
     }
-    return ws_fail(error, WS_ERROR_ARGUMENT,
-                   "--shape: '%.*s' is none of B=, Hq=, Hk=, Sq=, Sk=, D=, Dv=", (int)length, item);
+    return ws_fail(
+        error, WS_ERROR_ARGUMENT,
+        "--shape: '%.*s' is none of B=, Hq=, Hk=, Sq=, Sk=, D=, Dv=, nor of B=, M=, N=, K=",
+        (int)length, item);
 }
 
 enum ws_status ws_sizes_parse(struct ws_sizes *sizes, const char *text, struct ws_error *error)
@@ -74,38 +88,41 @@ enum ws_status ws_sizes_parse(struct ws_sizes *sizes, const char *text, struct w
     return WS_OK;
 }
 
+/* The sizes of a kind: those given, and the usual ones. */
+static enum ws_status take_sizes(struct ws_problem *problem, const struct ws_sizes *given,
+                                 struct ws_error *error)
+{
+    problem->size = *given;
+    for (int i = 0; i < SIZE_COUNT; ++i) {
+        const struct size_row *row = &size_rows[i];
+        int64_t *field = size_field(&problem->size, row);
+        bool is_of_kind = row->kinds >> problem->kind & 1U;
+        if (!is_of_kind && *field >= 0)
+            return ws_fail(error, WS_ERROR_ARGUMENT,
+                           "--shape has %s=%" PRId64 ", which a problem of %s has not; it is %s",
+                           row->name, *field, ws_arg_table(problem->kind)->kind_name,
+                           ws_problem_kind(problem->kind)->shape);
+        if (is_of_kind && *field < 0)
+            *field = row->init;
+    }
+    return WS_OK;
+}
+
 enum ws_status ws_problem_init(struct ws_problem *problem, const struct ws_spec *spec,
                                const struct ws_sizes *sizes, enum ws_layout layout,
                                struct ws_error *error)
 {
     *problem = (struct ws_problem){
-        .size = *sizes,
+        .kind = spec->kind,
         .dtype = spec->dtype,
-        .mask = spec->mask,
-        .align = spec->align,
-        .v_layout = spec->v_layout,
-        .lse = spec->lse,
-        .q_rounded = spec->lever[WS_LEVER_q_scale] != 0, /* 0: exact */
+        .out = spec->out,
         .alignment = spec->alignment,
         .score_scale = 1,
         .layout = layout,
     };
-    problem->size.head_dim_qk = spec->head_dim_qk;
-    problem->size.head_dim_v = spec->head_dim_v;
-    for (int i = 0; i < SIZE_COUNT; ++i) {
-        int64_t *field = size_field(&problem->size, &size_rows[i]);
-        if (*field < 0)
-            *field = size_rows[i].init;
-    }
-    if (sizes->heads_k < 0 && sizes->heads_q > 0)
-        problem->size.heads_k = sizes->heads_q;
-    if (sizes->heads_q < 0)
-        problem->size.heads_q = 2 * problem->size.heads_k;
-    if (problem->size.heads_q % problem->size.heads_k != 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "--shape: Hq=%" PRId64 " is no multiple of Hk=%" PRId64,
-                       problem->size.heads_q, problem->size.heads_k);
-    enum ws_status status = ws_problem_take_features(problem, spec, error);
+    enum ws_status status = take_sizes(problem, sizes, error);
+    if (status == WS_OK)
+        status = ws_problem_kind(problem->kind)->init(problem, spec, sizes, error);
     if (status == WS_OK)
         status = ws_problem_check_sizes(problem, error);
     if (status == WS_OK)
@@ -125,7 +142,7 @@ enum ws_status ws_problem_check_sizes(const struct ws_problem *problem, struct w
             return ws_fail(error, WS_ERROR_ARGUMENT,
                            "%s has %.4g elements; the tool keeps every row in memory and takes at "
                            "most %.0f a tensor: make --shape smaller",
-                           tensor_names[t], elements, most);
+                           tensor_rows[t].name, elements, most);
     }
     return WS_OK;
 }
@@ -133,42 +150,30 @@ enum ws_status ws_problem_check_sizes(const struct ws_problem *problem, struct w
 int64_t ws_tensor_extent(const struct ws_problem *problem, enum ws_tensor_id tensor,
                          enum ws_axis axis)
 {
-    const struct ws_sizes *size = &problem->size;
-    bool of_keys = tensor == WS_K || tensor == WS_V;
-    bool packed = problem->varlen && tensor != WS_BIAS;
-    if (tensor == WS_BIAS && !problem->bias)
-        return 0;
-    switch (axis) {
-    case WS_HEAD:
-        return of_keys ? size->heads_k : size->heads_q;
-    case WS_TOKEN:
-        if (tensor == WS_V && problem->v_layout == WS_V_TRANSPOSED)
-            return size->head_dim_v;
-        if (packed)
-            return ws_sequence_start(problem, of_keys ? WS_LENGTH_K : WS_LENGTH_Q, size->batch);
-        return of_keys ? size->seqlen_k : size->seqlen_q;
-    default:
-        return packed ? 1 : size->batch;
-    }
+    return ws_tensor_is_of(tensor, problem->kind)
+               ? ws_problem_kind(problem->kind)->extent(problem, tensor, axis)
+               : 0;
 }
 
 int64_t ws_tensor_row_length(const struct ws_problem *problem, enum ws_tensor_id tensor)
 {
-    if (tensor == WS_LSE)
-        return 1;
-    if (tensor == WS_BIAS || (tensor == WS_V && problem->v_layout == WS_V_TRANSPOSED))
-        return problem->size.seqlen_k;
-    return tensor == WS_V || tensor == WS_O ? problem->size.head_dim_v : problem->size.head_dim_qk;
+    return ws_problem_kind(problem->kind)->row_length(problem, tensor);
 }
 
-int ws_tensor_element_bytes(enum ws_tensor_id tensor)
+int ws_tensor_element_bytes(const struct ws_problem *problem, enum ws_tensor_id tensor)
 {
-    return tensor == WS_LSE ? 4 : 2;
+    bool is_f32 = tensor == WS_LSE || (tensor == WS_C && problem->out == WS_OUT_F32);
+    return is_f32 ? 4 : 2;
+}
+
+bool ws_tensor_is_of(enum ws_tensor_id tensor, enum ws_kernel_kind kind)
+{
+    return (tensor_rows[tensor].kinds >> kind & 1U) != 0;
 }
 
 const char *ws_tensor_name(enum ws_tensor_id tensor)
 {
-    return tensor_names[tensor];
+    return tensor_rows[tensor].name;
 }
 
 int64_t ws_tensor_offset(const struct ws_problem *problem, enum ws_tensor_id tensor, int64_t batch,
@@ -191,7 +196,7 @@ void ws_tensor_place(const struct ws_problem *problem, enum ws_tensor_id tensor,
 /* Elements that a stride of this tensor must be a multiple of. */
 static int64_t stride_step(const struct ws_problem *problem, enum ws_tensor_id tensor)
 {
-    int64_t step = problem->alignment / ws_tensor_element_bytes(tensor);
+    int64_t step = problem->alignment / ws_tensor_element_bytes(problem, tensor);
     return tensor == WS_LSE || step < 1 ? 1 : step;
 }
 
@@ -215,7 +220,7 @@ static void pack_tensor(struct ws_problem *problem, enum ws_tensor_id tensor,
     /* Where a row is no head of a token, the layout has nothing to say. */
     bool of_rows =
         tensor != WS_LSE && tensor != WS_BIAS && (tensor != WS_V || problem->v_layout == WS_V_ROW);
-    bool heads_inside = problem->layout == WS_BSHD && of_rows;
+    bool heads_inside = problem->layout == WS_BSHD && of_rows; /* all the same for one head */
     enum ws_axis inner = heads_inside ? WS_HEAD : WS_TOKEN;
     enum ws_axis outer = heads_inside ? WS_TOKEN : WS_HEAD;
     int64_t *stride = problem->stride[tensor];
@@ -231,15 +236,8 @@ void ws_problem_pack(struct ws_problem *problem)
 {
     static const int64_t no_pad[WS_AXIS_COUNT];
     for (int tensor = 0; tensor < WS_TENSOR_COUNT; ++tensor)
-        pack_tensor(problem, (enum ws_tensor_id)tensor, no_pad);
-}
-
-static int find_name(const char *const *names, int count, const char *text, size_t length)
-{
-    for (int i = 0; i < count; ++i)
-        if (strlen(names[i]) == length && memcmp(names[i], text, length) == 0)
-            return i;
-    return -1;
+        if (ws_tensor_is_of((enum ws_tensor_id)tensor, problem->kind))
+            pack_tensor(problem, (enum ws_tensor_id)tensor, no_pad);
 }
 
 /* A stride as --stride and --far name it: "q:batch", and what follows. */
@@ -249,28 +247,60 @@ struct axis {
     const char *rest;
 };
 
-static enum ws_status parse_axis(struct axis *axis, const char *text, struct ws_error *error)
+static bool is_text(const char *name, const char *text, size_t length)
 {
-    size_t name = strcspn(text, ":");
-    const char *axis_text = text + name + (text[name] == ':');
+    return strlen(name) == length && memcmp(name, text, length) == 0;
+}
+
+/* "a, b or c": the names of a kind's tensors. */
+static void list_tensors(enum ws_kernel_kind kind, char text[128])
+{
+    int left = 0;
+    text[0] = '\0';
+    for (int t = 0; t < WS_TENSOR_COUNT; ++t)
+        left += ws_tensor_is_of((enum ws_tensor_id)t, kind);
+    for (int t = 0; t < WS_TENSOR_COUNT; ++t) {
+        if (!ws_tensor_is_of((enum ws_tensor_id)t, kind))
+            continue;
+        --left;
+        size_t used = strlen(text);
+        snprintf(text + used, 128 - used, "%s%s", tensor_rows[t].name,
+                 left == 0   ? ""
+                 : left == 1 ? " or "
+                             : ", ");
+    }
+}
+
+static enum ws_status parse_axis(struct axis *axis, const struct ws_problem *problem,
+                                 const char *text, struct ws_error *error)
+{
+    const char *const *names = ws_problem_kind(problem->kind)->axes;
+    size_t length = strcspn(text, ":");
+    const char *axis_text = text + length + (text[length] == ':');
     size_t axis_length = strcspn(axis_text, "=");
-    int found_tensor = find_name(tensor_names, WS_TENSOR_COUNT, text, name);
-    int found_axis = find_name(axis_names, WS_AXIS_COUNT, axis_text, axis_length);
-    if (found_tensor < 0 || found_axis < 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "'%s' should name a tensor and an axis: q, k, v, bias, o or lse, a colon, "
-                       "batch, head or token; for instance q:batch",
-                       text);
-    *axis = (struct axis){(enum ws_tensor_id)found_tensor, (enum ws_axis)found_axis,
-                          axis_text + axis_length};
-    return WS_OK;
+    for (int t = 0; t < WS_TENSOR_COUNT; ++t)
+        for (int a = 0; a < WS_AXIS_COUNT; ++a)
+            if (ws_tensor_is_of((enum ws_tensor_id)t, problem->kind) && names[a] &&
+                is_text(tensor_rows[t].name, text, length) &&
+                is_text(names[a], axis_text, axis_length)) {
+                *axis =
+                    (struct axis){(enum ws_tensor_id)t, (enum ws_axis)a, axis_text + axis_length};
+                return WS_OK;
+            }
+    char tensors[128];
+    list_tensors(problem->kind, tensors);
+    return ws_fail(error, WS_ERROR_ARGUMENT,
+                   "'%s' should name a tensor and an axis: %s, a colon, batch, %s%s%s; for "
+                   "instance %c:batch",
+                   text, tensors, names[WS_HEAD] ? names[WS_HEAD] : "",
+                   names[WS_HEAD] ? " or " : "or ", names[WS_TOKEN], tensors[0]);
 }
 
 enum ws_status ws_problem_set_stride(struct ws_problem *problem, const char *text,
                                      struct ws_error *error)
 {
     struct axis axis;
-    enum ws_status status = parse_axis(&axis, text, error);
+    enum ws_status status = parse_axis(&axis, problem, text, error);
     if (status != WS_OK)
         return status;
     char *end = NULL;
@@ -278,23 +308,11 @@ enum ws_status ws_problem_set_stride(struct ws_problem *problem, const char *tex
     if (!end || end == axis.rest + 1 || *end != '\0' || stride < 0 || stride > INT64_C(1) << 40)
         return ws_fail(error, WS_ERROR_ARGUMENT,
                        "--stride %s: the stride should be a whole number from 0 to 2^40, as in "
-                       "q:token=136",
-                       text);
+                       "%s:%s=136",
+                       text, ws_tensor_name(axis.tensor),
+                       ws_problem_kind(problem->kind)->axes[axis.axis]);
     problem->stride[axis.tensor][axis.axis] = stride;
     return WS_OK;
-}
-
-/* What sets the extent of an axis, as --shape or another option names it. */
-static const char *name_of_extent(const struct ws_problem *problem, const struct axis *axis)
-{
-    bool of_keys = axis->tensor == WS_K || axis->tensor == WS_V;
-    if (axis->axis == WS_BATCH)
-        return "B";
-    if (axis->axis == WS_HEAD)
-        return of_keys ? "Hk" : "Hq";
-    if (problem->varlen && axis->tensor != WS_BIAS)
-        return of_keys ? "the sum of --lengths-k" : "the sum of --lengths-q";
-    return of_keys ? "Sk" : "Sq";
 }
 
 /* The stride with which the last of so many indices is far. */
@@ -309,7 +327,7 @@ static bool tile_fits(const struct ws_problem *problem, const struct axis *axis,
                       int64_t tokens)
 {
     int64_t steps = (tokens < extent ? tokens : extent) - 1;
-    int64_t bytes = ws_tensor_element_bytes(axis->tensor);
+    int64_t bytes = ws_tensor_element_bytes(problem, axis->tensor);
     int64_t row = bytes * ws_tensor_row_length(problem, axis->tensor);
     return axis->axis != WS_TOKEN || steps < 1 ||
            far_stride(problem, axis, extent) * bytes <= (INT64_C(0xFFFFFFFF) - row) / steps;
@@ -339,20 +357,21 @@ static enum ws_status check_far(const struct ws_problem *problem, const struct a
     return ws_fail(error, WS_ERROR_ARGUMENT,
                    "--far %s: %s is %" PRId64 ", too short for an offset to be far%s; %" PRId64
                    " or more would do",
-                   text, name_of_extent(problem, axis), extent,
-                   extent < 2 ? "" : " while one tile spans less than 2^32 bytes", least);
+                   text,
+                   ws_problem_kind(problem->kind)->extent_name(problem, axis->tensor, axis->axis),
+                   extent, extent < 2 ? "" : " while one tile spans less than 2^32 bytes", least);
 }
 
 enum ws_status ws_problem_set_far(struct ws_problem *problem, const char *text,
                                   const struct ws_tile *tile, struct ws_error *error)
 {
     struct axis axis;
-    enum ws_status status = parse_axis(&axis, text, error);
+    enum ws_status status = parse_axis(&axis, problem, text, error);
     if (status != WS_OK)
         return status;
     if (*axis.rest != '\0')
         return ws_fail(error, WS_ERROR_ARGUMENT, "--far %s: a tensor and an axis are enough", text);
-    bool of_keys = axis.tensor == WS_K || axis.tensor == WS_V;
+    bool of_keys = axis.tensor == WS_K || axis.tensor == WS_V || axis.tensor == WS_B;
     status = check_far(problem, &axis, text, of_keys ? tile->keys : tile->queries, error);
     if (status == WS_OK)
         problem->stride[axis.tensor][axis.axis] =
@@ -361,7 +380,7 @@ enum ws_status ws_problem_set_far(struct ws_problem *problem, const char *text,
 }
 
 /* Lengths around tile edges are likelier than others, and short ones than long ones. */
-static int64_t draw_length(struct ws_random *random)
+int64_t ws_draw_length(struct ws_random *random)
 {
     static const int64_t special[] = {0, 1, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 127, 128, 129};
     int64_t count = sizeof special / sizeof special[0];
@@ -379,6 +398,8 @@ static void draw_strides(struct ws_problem *problem, struct ws_random *random)
 {
     for (int tensor = 0; tensor < WS_TENSOR_COUNT; ++tensor) {
         int64_t pad[WS_AXIS_COUNT];
+        if (!ws_tensor_is_of((enum ws_tensor_id)tensor, problem->kind))
+            continue;
         for (int axis = 0; axis < WS_AXIS_COUNT; ++axis)
             pad[axis] = ws_random_range(random, 0, 2) == 0 ? ws_random_range(random, 1, 64) : 0;
         pack_tensor(problem, (enum ws_tensor_id)tensor, pad);
@@ -391,21 +412,12 @@ static void draw_strides(struct ws_problem *problem, struct ws_random *random)
 
 void ws_problem_randomize(struct ws_problem *problem, struct ws_random *random)
 {
-    struct ws_sizes *size = &problem->size;
-    size->batch = ws_random_range(random, 1, 3);
-    size->heads_k = ws_random_range(random, 1, 3);
-    size->heads_q = size->heads_k * ws_random_range(random, 1, 4);
-    size->seqlen_q = draw_length(random);
-    size->seqlen_k = draw_length(random);
-    problem->layout = ws_random_range(random, 0, 1) ? WS_BHSD : WS_BSHD;
-    problem->score_scale = ws_random_range(random, 0, 3) == 0 ? 30 : 1;
-    problem->seed = ws_random_bits(random) >> 32;
-    ws_problem_draw_features(problem, random);
+    problem->size.batch = ws_random_range(random, 1, 3);
+    ws_problem_kind(problem->kind)->draw(problem, random);
     draw_strides(problem, random);
 }
 
-static void append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void append(char *text, const char *format, ...)
+void ws_problem_append(char text[WS_PROBLEM_TEXT_SIZE], const char *format, ...)
 {
     size_t used = strlen(text);
     va_list arguments;
@@ -416,30 +428,15 @@ static void append(char *text, const char *format, ...)
 
 void ws_problem_text(const struct ws_problem *problem, char text[WS_PROBLEM_TEXT_SIZE])
 {
-    const struct ws_sizes *size = &problem->size;
+    const struct ws_problem_kind *kind = ws_problem_kind(problem->kind);
     text[0] = '\0';
-    append(text,
-           "--shape B=%" PRId64 ",Hq=%" PRId64 ",Hk=%" PRId64 ",Sq=%" PRId64 ",Sk=%" PRId64
-           ",D=%" PRId64,
-           size->batch, size->heads_q, size->heads_k, size->seqlen_q, size->seqlen_k,
-           size->head_dim_qk);
-    if (size->head_dim_v != size->head_dim_qk)
-        append(text, ",Dv=%" PRId64, size->head_dim_v);
-    append(text, " --layout %s", layout_names[problem->layout]);
-    ws_features_text(problem, text);
+    kind->text(problem, text);
     struct ws_problem packed = *problem;
     ws_problem_pack(&packed);
     for (int tensor = 0; tensor < WS_TENSOR_COUNT; ++tensor)
         for (int axis = 0; axis < WS_AXIS_COUNT; ++axis)
-            if (problem->stride[tensor][axis] != packed.stride[tensor][axis])
-                append(text, " --stride %s:%s=%" PRId64, tensor_names[tensor], axis_names[axis],
-                       problem->stride[tensor][axis]);
-    if (problem->score_scale != 1)
-        append(text, " --score-scale %.17g", problem->score_scale);
-    append(text, " --seed %" PRIu64, problem->seed);
-}
-
-float ws_problem_scale(const struct ws_problem *problem)
-{
-    return (float)(problem->score_scale / sqrt((double)problem->size.head_dim_qk));
+            if (problem->stride[tensor][axis] != packed.stride[tensor][axis] && kind->axes[axis])
+                ws_problem_append(text, " --stride %s:%s=%" PRId64, tensor_rows[tensor].name,
+                                  kind->axes[axis], problem->stride[tensor][axis]);
+    ws_problem_append(text, " --seed %" PRIu64, problem->seed);
 }

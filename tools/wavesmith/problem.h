@@ -1,5 +1,6 @@
-/* A forward problem: sizes, mask, features, scale and where each row lies. Says nothing of how a
- * kernel computes it. */
+/* A problem: sizes, where each row lies and, of attention, mask, features and scale. Says nothing
+ * of how a kernel computes it. What differs from kind to kind is in the kind's table
+ * (tools/wavesmith/kind.h). */
 #ifndef WS_TOOL_PROBLEM_H
 #define WS_TOOL_PROBLEM_H
 
@@ -10,15 +11,17 @@
 #include "gen/spec.h"
 #include "tools/wavesmith/number.h"
 
-/* The inputs come first. */
-enum ws_tensor_id { WS_Q, WS_K, WS_V, WS_BIAS, WS_O, WS_LSE, WS_TENSOR_COUNT };
-enum { WS_INPUT_TENSORS = WS_BIAS + 1 };
+/* The tensors of all kinds, the inputs first. A matrix has one head, its tokens are its rows. */
+enum ws_tensor_id { WS_Q, WS_K, WS_V, WS_BIAS, WS_A, WS_B, WS_O, WS_LSE, WS_C, WS_TENSOR_COUNT };
+enum { WS_INPUT_TENSORS = WS_B + 1 };
 enum ws_axis { WS_BATCH, WS_HEAD, WS_TOKEN, WS_AXIS_COUNT };
 enum ws_layout { WS_BSHD, WS_BHSD };
 
-/* --shape: what was given; -1 where it was not. */
+/* --shape: what was given; -1 where it was not. batch is of all kinds, m, n and k are of gemm, the
+ * others of attention. */
 struct ws_sizes {
     int64_t batch, heads_q, heads_k, seqlen_q, seqlen_k, head_dim_qk, head_dim_v;
+    int64_t m, n, k;
 };
 
 /* Lengths of the sequences of a packed batch; used: how many of its keys count. */
@@ -26,8 +29,10 @@ enum ws_length_kind { WS_LENGTH_Q, WS_LENGTH_K, WS_LENGTH_USED_K, WS_LENGTH_KIND
 enum { WS_SEQUENCES_MAX = 32 };
 
 struct ws_problem {
-    struct ws_sizes size; /* all given; varlen: the longest lengths */
+    enum ws_kernel_kind kind;
+    struct ws_sizes size; /* all of the kind's given, others -1; varlen: the longest lengths */
     enum ws_dtype dtype;
+    enum ws_out out;
     enum ws_mask mask;
     enum ws_align align;
     enum ws_v_layout v_layout;
@@ -45,11 +50,13 @@ struct ws_problem {
     uint64_t seed;                                  /* of the inputs */
 };
 
-/* "B=2,Hq=4,Hk=2,Sq=200,Sk=333,D=128[,Dv=64]", in any order, each at most once. */
+/* "B=2,Hq=4,Hk=2,Sq=200,Sk=333,D=128[,Dv=64]" or "B=1,M=200,N=100,K=333", in any order, each at
+ * most once. */
 enum ws_status ws_sizes_parse(struct ws_sizes *sizes, const char *text, struct ws_error *error);
 
-/* Takes the head dims, dtype and mask from a spec with head dims, sizes that were not given from
- * B=1, Hq=2, Hk=1, Sq=100, Sk=133, and packs every tensor in the given layout. */
+/* Takes the head dims, dtype and mask from a spec whose head dims are not open, sizes that were not
+ * given from B=1, Hq=2, Hk=1, Sq=100, Sk=133, M=100, N=70, K=133, and packs every tensor in the
+ * given layout. Sizes of another kind are WS_ERROR_ARGUMENT. */
 enum ws_status ws_problem_init(struct ws_problem *problem, const struct ws_spec *spec,
                                const struct ws_sizes *sizes, enum ws_layout layout,
                                struct ws_error *error);
@@ -62,8 +69,9 @@ enum ws_status ws_problem_check_sizes(const struct ws_problem *problem, struct w
 void ws_problem_pack(struct ws_problem *problem);
 
 /* "q:batch=123" sets a stride, "q:batch" (of --far) one that reaches beyond 2^32 elements. The
- * tokens of one tile, of Q and of K (0: one), may span less than 2^32 bytes; where they would not,
- * and where the axis is too short, the error names the size that would do. */
+ * tokens of one tile, of Q and of K, or rows and columns of C (0: one), may span less than 2^32
+ * bytes; where they would not, and where the axis is too short, the error names the size that would
+ * do. */
 struct ws_tile {
     int64_t queries, keys;
 };
@@ -80,6 +88,11 @@ void ws_problem_randomize(struct ws_problem *problem, struct ws_random *random);
  * "--shape ... --layout ... --seed ...". */
 enum { WS_PROBLEM_TEXT_SIZE = 2048 };
 void ws_problem_text(const struct ws_problem *problem, char text[WS_PROBLEM_TEXT_SIZE]);
+
+/* For the kinds: a length around tile edges, and more text at the end. */
+int64_t ws_draw_length(struct ws_random *random);
+void ws_problem_append(char text[WS_PROBLEM_TEXT_SIZE], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Features: taken from a spec with values of their own, drawn, set by the options --lengths-q,
  * --lengths-k, --used-k and --window, and as text behind a problem's. */
@@ -98,7 +111,10 @@ void ws_features_text(const struct ws_problem *problem, char text[WS_PROBLEM_TEX
 int64_t ws_tensor_extent(const struct ws_problem *problem, enum ws_tensor_id tensor,
                          enum ws_axis axis);
 int64_t ws_tensor_row_length(const struct ws_problem *problem, enum ws_tensor_id tensor);
-int ws_tensor_element_bytes(enum ws_tensor_id tensor);
+int ws_tensor_element_bytes(const struct ws_problem *problem, enum ws_tensor_id tensor);
+
+/* Whether problems of a kind have the tensor at all. */
+bool ws_tensor_is_of(enum ws_tensor_id tensor, enum ws_kernel_kind kind);
 const char *ws_tensor_name(enum ws_tensor_id tensor);
 
 /* Offset of a row in elements, by its indices in memory. */

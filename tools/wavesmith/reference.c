@@ -4,48 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 8 }; /* partial sums, so that the compiler can use vectors */
-
-static double dot_exact(const float *a, const float *b, int64_t length)
-{
-    double sum[LANES] = {0};
-    int64_t d = 0;
-    for (; d + LANES <= length; d += LANES)
-        for (int i = 0; i < LANES; ++i)
-            sum[i] += (double)a[d + i] * (double)b[d + i];
-    for (; d < length; ++d)
-        sum[0] += (double)a[d] * (double)b[d];
-    double total = 0;
-    for (int i = 0; i < LANES; ++i)
-        total += sum[i];
-    return total;
-}
-
-static float dot_rounded(const float *a, const float *b, int64_t length)
-{
-    float sum[LANES] = {0};
-    int64_t d = 0;
-    for (; d + LANES <= length; d += LANES)
-        for (int i = 0; i < LANES; ++i)
-            sum[i] += a[d + i] * b[d + i];
-    for (; d < length; ++d)
-        sum[0] += a[d] * b[d];
-    float total = 0;
-    for (int i = 0; i < LANES; ++i)
-        total += sum[i];
-    return total;
-}
-
-static double dot_magnitude(const float *a, const float *b, int64_t length)
-{
-    float sum[LANES] = {0};
-    for (int64_t d = 0; d < length; ++d)
-        sum[d % LANES] += fabsf(a[d] * b[d]);
-    double total = 0;
-    for (int i = 0; i < LANES; ++i)
-        total += (double)sum[i];
-    return total;
-}
+#include "tools/wavesmith/dot.h"
 
 enum ws_status ws_reference_create(struct ws_reference *reference, const struct ws_problem *problem,
                                    struct ws_error *error)
@@ -108,7 +67,7 @@ static double exact_score(const struct row *row, int64_t key)
 {
     const struct ws_problem *problem = row->problem;
     double s = (double)ws_problem_scale(problem) *
-               dot_exact(row->q, key_row(row, WS_K, key), problem->size.head_dim_qk);
+               ws_dot_exact(row->q, key_row(row, WS_K, key), problem->size.head_dim_qk);
     double cap = (double)(float)problem->softcap;
     if (problem->softcap != 0)
         s = cap * tanh(s / cap);
@@ -126,9 +85,9 @@ static float rounded_score(const struct row *row, int64_t key)
     const struct ws_problem *problem = row->problem;
     float cap = (float)problem->softcap;
     const float *k = key_row(row, WS_K, key);
-    float s = row->q_log2
-                  ? dot_rounded(row->q_log2, k, problem->size.head_dim_qk) / log2_e
-                  : ws_problem_scale(problem) * dot_rounded(row->q, k, problem->size.head_dim_qk);
+    float s = row->q_log2 ? ws_dot_rounded(row->q_log2, k, problem->size.head_dim_qk) / log2_e
+                          : ws_problem_scale(problem) *
+                                ws_dot_rounded(row->q, k, problem->size.head_dim_qk);
     if (problem->softcap != 0)
         s = cap * tanhf(s / cap);
     if (row->bias)
@@ -147,7 +106,7 @@ static double score_slack(const struct row *row, int64_t key, double score)
 {
     const struct ws_problem *problem = row->problem;
     double magnitude = (double)ws_problem_scale(problem) *
-                       dot_magnitude(row->q, key_row(row, WS_K, key), problem->size.head_dim_qk);
+                       ws_dot_magnitude(row->q, key_row(row, WS_K, key), problem->size.head_dim_qk);
     return 8 * 0x1p-24 * (magnitude + fabs(score));
 }
 

@@ -8,6 +8,7 @@
 
 #include "gen/setting.h"
 #include "tools/wavesmith/command.h"
+#include "tools/wavesmith/kind.h"
 #include "tools/wavesmith/output.h"
 
 static const char *const status_names[] = {"pass", "fail", "skip"};
@@ -46,6 +47,8 @@ void ws_settings_add(json_t *object, const struct ws_spec *spec, int first, int 
     for (int i = first; i < end; ++i) {
         char text[WS_SETTING_TEXT_SIZE];
         char *rest = NULL;
+        if (!ws_setting_is_of(i, spec->kind))
+            continue;
         ws_setting_text(spec, i, text);
         long number = strtol(text, &rest, 10);
         bool is_number = rest != text && *rest == '\0';
@@ -110,7 +113,8 @@ static void print_result(const struct ws_result *result)
            verdict->max_normalised, verdict->rms, verdict->rms_limit, verdict->lse_max_abs,
            trial->workgroups_checked, trial->workgroups_total);
     if (trial->wave_instructions > 0)
-        printf("; executed instructions a score tile %.1f", instructions_per_tile(trial));
+        printf("; executed instructions a %s %.1f", ws_problem_kind(result->problem->kind)->unit,
+               instructions_per_tile(trial));
     printf("; %.2f s\n", trial->seconds);
     if (result->status == WS_RESULT_PASS)
         return;

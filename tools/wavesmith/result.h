@@ -26,7 +26,7 @@ struct ws_results {
     unsigned count[3]; /* by status */
 };
 
-/* Adds settings of a spec, first .. end - 1, by name: each a number or a word. */
+/* Adds settings of a spec that its kind has, first .. end - 1, by name: each a number or a word. */
 void ws_settings_add(json_t *object, const struct ws_spec *spec, int first, int end);
 
 json_t *ws_result_json(const struct ws_result *result);

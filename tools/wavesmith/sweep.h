@@ -28,12 +28,13 @@ struct ws_sweep_shapes {
 
 /* Reads `shapes` of a config: sizes and .csv files, in order. Zero *shapes first; free it in either
  * case. A file begins with a line of column names: name, batch, hq, hk, seqlen (or seqlen_q and
- * seqlen_k), head_dim (or head_dim_qk and head_dim_v), causal; '#' begins a comment line. */
+ * seqlen_k), head_dim (or head_dim_qk and head_dim_v), causal, m, n, k; '#' begins a comment line.
+ */
 enum ws_status ws_sweep_shapes_read(struct ws_sweep_shapes *shapes, const struct ws_config *config,
                                     struct ws_error *error);
 void ws_sweep_shapes_free(struct ws_sweep_shapes *shapes);
 
-/* Whether a shape is of the spec's head dims and mask. */
+/* Whether a shape is of the spec's kernel kind, head dims and mask. */
 bool ws_sweep_shape_fits(const struct ws_sweep_shape *shape, const struct ws_spec *spec);
 
 enum { WS_SWEEP_KEY_SIZE = 65 };

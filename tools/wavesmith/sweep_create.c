@@ -88,8 +88,8 @@ static enum ws_status add_point(struct ws_sweep *sweep, size_t point, struct ws_
             status = add_problem(sweep, point, &sweep->shapes.list[i], error);
     if (status != WS_OK || sweep->task_count > before)
         return status;
-    return add_skipped(sweep, point, "none of the config's shapes has its head dims and mask",
-                       error);
+    return add_skipped(
+        sweep, point, "none of the config's shapes has its kernel kind, head dims and mask", error);
 }
 
 enum ws_status ws_sweep_create(struct ws_sweep *sweep, const struct ws_arguments *arguments,

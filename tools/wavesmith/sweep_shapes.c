@@ -25,6 +25,9 @@ static const struct column {
     SIZE("head_dim_qk", head_dim_qk, 1),
     SIZE("head_dim_v", head_dim_v, 1),
     {"head_dim", offsetof(struct ws_sizes, head_dim_qk), offsetof(struct ws_sizes, head_dim_v), 1},
+    SIZE("m", m, 0),
+    SIZE("n", n, 0),
+    SIZE("k", k, 0),
 #undef SIZE
 };
 
@@ -103,8 +106,8 @@ static enum ws_status read_names(struct table *table, char *line, struct ws_erro
         if (column < 0 || table->count == COLUMNS_MAX)
             return ws_fail(error, WS_ERROR_CONFIG,
                            "%s:%d: the first line should name columns among name, batch, hq, hk, "
-                           "seqlen, seqlen_q, seqlen_k, head_dim, head_dim_qk, head_dim_v and "
-                           "causal; '%s' is none",
+                           "seqlen, seqlen_q, seqlen_k, head_dim, head_dim_qk, head_dim_v, "
+                           "causal, m, n and k; '%s' is none",
                            table->path, table->line, word);
         table->column[table->count++] = column;
     }
@@ -193,6 +196,11 @@ void ws_sweep_shapes_free(struct ws_sweep_shapes *shapes)
 bool ws_sweep_shape_fits(const struct ws_sweep_shape *shape, const struct ws_spec *spec)
 {
     const struct ws_sizes *sizes = &shape->sizes;
+    bool is_gemm = sizes->m >= 0 || sizes->n >= 0 || sizes->k >= 0;
+    bool is_attention =
+        sizes->heads_q >= 0 || sizes->heads_k >= 0 || sizes->seqlen_q >= 0 || sizes->seqlen_k >= 0;
+    if (spec->kind == WS_KERNEL_GEMM ? is_attention : is_gemm)
+        return false;
     if (sizes->head_dim_qk >= 0 && sizes->head_dim_qk != spec->head_dim_qk)
         return false;
     if (sizes->head_dim_v >= 0 && sizes->head_dim_v != spec->head_dim_v)

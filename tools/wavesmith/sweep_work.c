@@ -39,7 +39,7 @@ static enum ws_status measure(struct worker *worker, const struct ws_spec *spec,
     struct ws_object object = {0};
     struct ws_figures figures = {0};
     const struct ws_object_kernel *kernel = NULL;
-    struct ws_head_dims dims = {spec->head_dim_qk, spec->head_dim_v};
+    struct ws_head_dims dims = ws_head_dims_of(spec);
     enum ws_status status = ws_object_read(&object, code->bytes, code->size, error);
     if (status == WS_OK)
         status = ws_object_choose(&object, worker->compiled.shape.symbol, &kernel, error);

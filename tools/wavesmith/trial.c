@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "tools/wavesmith/grid.h"
+#include "tools/wavesmith/kind.h"
+#include "tools/wavesmith/launch.h"
 
 /* Scores up to which every workgroup is run and checked, and random workgroups beyond. */
 static const int64_t cheap_scores = 1 << 22;
@@ -43,8 +44,8 @@ enum ws_status ws_trial_load(struct ws_loaded *loaded, struct ws_tool_device *de
     memcpy(loaded->block, shape->block, sizeof loaded->block);
     enum ws_status status = ws_module_load(&loaded->module, device->device, image, size, error);
     if (status == WS_OK)
-        status = ws_module_kernel(&loaded->kernel, loaded->module, shape->symbol,
-                                  ws_arg_table(WS_KERNEL_FMHA_FWD), error);
+        status =
+            ws_module_kernel(&loaded->kernel, loaded->module, shape->symbol, shape->args, error);
     if (status != WS_OK)
         ws_trial_unload(loaded);
     return status;
@@ -55,54 +56,6 @@ void ws_trial_unload(struct ws_loaded *loaded)
     if (loaded->module)
         ws_module_unload(loaded->module);
     *loaded = (struct ws_loaded){0};
-}
-
-struct ws_fmha_fwd_args ws_problem_args(const struct ws_problem *problem,
-                                        const uint64_t address[WS_TENSOR_COUNT],
-                                        const struct ws_arrays *arrays)
-{
-    const int64_t (*stride)[WS_AXIS_COUNT] = problem->stride;
-    const struct ws_sizes *size = &problem->size;
-    return (struct ws_fmha_fwd_args){
-        .q = address[WS_Q],
-        .k = address[WS_K],
-        .v = address[WS_V],
-        .o = address[WS_O],
-        .lse = problem->lse ? address[WS_LSE] : 0,
-        .bias = problem->bias ? address[WS_BIAS] : 0,
-        .sink = arrays->address[WS_ARRAY_SINK],
-        .alibi_slopes = arrays->address[WS_ARRAY_SLOPES],
-        .cu_seqlens_q = arrays->address[WS_ARRAY_CU_SEQLENS_Q],
-        .cu_seqlens_k = arrays->address[WS_ARRAY_CU_SEQLENS_K],
-        .seqused_k = arrays->address[WS_ARRAY_SEQUSED_K],
-        .scale = ws_problem_scale(problem),
-        .softcap = (float)problem->softcap,
-        .batch = (int32_t)size->batch,
-        .heads_q = (int32_t)size->heads_q,
-        .heads_k = (int32_t)size->heads_k,
-        .seqlen_q = (int32_t)size->seqlen_q,
-        .seqlen_k = (int32_t)size->seqlen_k,
-        .window_left = (int32_t)problem->window[0],
-        .window_right = (int32_t)problem->window[1],
-        .q_batch_stride = stride[WS_Q][WS_BATCH],
-        .q_head_stride = stride[WS_Q][WS_HEAD],
-        .q_token_stride = stride[WS_Q][WS_TOKEN],
-        .k_batch_stride = stride[WS_K][WS_BATCH],
-        .k_head_stride = stride[WS_K][WS_HEAD],
-        .k_token_stride = stride[WS_K][WS_TOKEN],
-        .v_batch_stride = stride[WS_V][WS_BATCH],
-        .v_head_stride = stride[WS_V][WS_HEAD],
-        .v_token_stride = stride[WS_V][WS_TOKEN],
-        .o_batch_stride = stride[WS_O][WS_BATCH],
-        .o_head_stride = stride[WS_O][WS_HEAD],
-        .o_token_stride = stride[WS_O][WS_TOKEN],
-        .lse_batch_stride = stride[WS_LSE][WS_BATCH],
-        .lse_head_stride = stride[WS_LSE][WS_HEAD],
-        .lse_token_stride = stride[WS_LSE][WS_TOKEN],
-        .bias_batch_stride = stride[WS_BIAS][WS_BATCH],
-        .bias_head_stride = stride[WS_BIAS][WS_HEAD],
-        .bias_token_stride = stride[WS_BIAS][WS_TOKEN],
-    };
 }
 
 /* What one trial works with. */
@@ -123,9 +76,8 @@ struct bench {
 static enum ws_status choose_workgroups(struct bench *bench, struct ws_error *error)
 {
     const struct ws_trial_options *options = bench->options;
-    bench->grid = ws_grid_of(bench->spec, bench->problem, ws_fmha_fwd_rows(bench->spec));
-    double scores = (double)ws_grid_size(&bench->grid) * (double)bench->grid.tile_rows *
-                    (double)bench->problem->size.seqlen_k;
+    bench->grid = ws_grid_of(bench->spec, bench->problem, ws_problem_block(bench->spec));
+    double scores = ws_problem_kind(bench->problem->kind)->cost(&bench->grid);
     bool all = options->sample_given ? options->sample_all : scores <= (double)cheap_scores;
     uint64_t random = options->sample_given ? options->sample : RANDOM_WORKGROUPS;
     enum ws_status status =
@@ -149,8 +101,9 @@ static enum ws_status allocate(struct bench *bench, struct ws_error *error)
     size_t guard = device->is_emulator ? 0 : GUARD_BYTES;
     enum ws_status status = WS_OK;
     for (int t = 0; t < WS_TENSOR_COUNT && status == WS_OK; ++t)
-        status = ws_memory_create(&bench->memory[t], device->device, bench->problem,
-                                  (enum ws_tensor_id)t, guard, error);
+        if (ws_tensor_is_of((enum ws_tensor_id)t, bench->problem->kind))
+            status = ws_memory_create(&bench->memory[t], device->device, bench->problem,
+                                      (enum ws_tensor_id)t, guard, error);
     return status;
 }
 
@@ -163,6 +116,8 @@ static enum ws_status upload(struct bench *bench, enum ws_input_kind kind, struc
         status = ws_arrays_create(&bench->arrays, bench->loaded->device->device, bench->problem,
                                   &bench->inputs, error);
     for (int t = 0; t < WS_TENSOR_COUNT && status == WS_OK; ++t) {
+        if (!ws_tensor_is_of((enum ws_tensor_id)t, bench->problem->kind))
+            continue;
         if (t < WS_INPUT_TENSORS)
             ws_inputs_store(&bench->inputs, bench->problem, (enum ws_tensor_id)t,
                             &bench->memory[t]);
@@ -192,18 +147,15 @@ static void collect_findings(struct bench *bench, enum ws_input_kind kind)
 /* Launches and waits. What the kernel did wrong goes to *broken, with the status still WS_OK. */
 static enum ws_status launch(struct bench *bench, struct ws_error *broken, struct ws_error *error)
 {
-    uint64_t address[WS_TENSOR_COUNT];
-    for (int t = 0; t < WS_TENSOR_COUNT; ++t)
-        address[t] = bench->memory[t].address;
-    struct ws_fmha_fwd_args args = ws_problem_args(bench->problem, address, &bench->arrays);
-    struct ws_launch launch = {.grid = {0, 1, 1}, .args = &args, .args_size = sizeof args};
+    union ws_problem_args args;
+    struct ws_launch launch = {0};
     memcpy(launch.block, bench->loaded->block, sizeof launch.block);
-    enum ws_status status = ws_fmha_fwd_grid(bench->spec, &args, &launch.grid[0], error);
+    enum ws_status status = ws_problem_launch(&launch, &args, bench->spec, bench->problem,
+                                              bench->memory, &bench->arrays, error);
     if (status != WS_OK)
         return status;
     if (launch.grid[0] != bench->trial->workgroups_total)
-        return ws_fail(error, WS_ERROR_SPEC,
-                       "ws_fmha_fwd_grid says %u workgroups where verify counts %llu",
+        return ws_fail(error, WS_ERROR_SPEC, "the grid has %u workgroups where verify counts %llu",
                        launch.grid[0], (unsigned long long)bench->trial->workgroups_total);
     const struct ws_loaded *loaded = bench->loaded;
     status = ws_kernel_launch(loaded->kernel, &launch, broken);
@@ -216,26 +168,16 @@ static enum ws_status launch(struct bench *bench, struct ws_error *broken, struc
     return status;
 }
 
-/* So that an endless kernel ends in seconds: about a hundred times what the presets need where one
- * wave computes every score of its workgroup, which is 0.6 instructions for each 16x16 score tile
- * and column of Q and V. */
-static uint64_t instruction_limit(const struct bench *bench)
-{
-    enum { ONCE = 1 << 20, PER_ELEMENT = 64, ATOM = 16 };
-    const struct ws_sizes *size = &bench->problem->size;
-    uint64_t tiles =
-        (uint64_t)(bench->grid.tile_rows / ATOM + 1) * (uint64_t)(size->seqlen_k / ATOM + 1);
-    return ONCE + tiles * PER_ELEMENT * (uint64_t)(size->head_dim_qk + size->head_dim_v);
-}
-
 static void configure_emulator(const struct bench *bench)
 {
+    enum { ONCE = 1 << 20 }; /* so that an endless kernel ends in seconds */
     const struct ws_emulator *emulator = &bench->loaded->device->emulator;
     const struct ws_emu_config config = {
         .strict = bench->options->strict,
         .threads = bench->options->jobs,
         .seed = bench->problem->seed,
-        .instruction_limit = instruction_limit(bench),
+        .instruction_limit =
+            ONCE + ws_problem_kind(bench->problem->kind)->instructions(&bench->grid),
     };
     emulator->configure(&config);
     bool all = bench->sample.count == bench->trial->workgroups_total;
@@ -252,7 +194,8 @@ static void count_emulation(struct bench *bench, enum ws_input_kind kind)
     trial->wave_instructions += report.wave_instructions;
     trial->emulation_seconds += report.seconds;
     for (size_t i = 0; i < bench->sample.count; ++i)
-        trial->score_tiles += (uint64_t)ws_visible_tiles(bench->problem, &bench->rows[i]);
+        trial->score_tiles +=
+            (uint64_t)ws_problem_kind(bench->problem->kind)->units(bench->problem, &bench->rows[i]);
     if (bench->loaded->device->emulator.finding_count() > 0)
         collect_findings(bench, kind);
 }
@@ -303,11 +246,11 @@ static enum ws_status run_kind(struct bench *bench, enum ws_input_kind kind, str
         merge(&trial->verdict, &verdict, kind);
         return WS_OK;
     }
-    for (int t = WS_O; t <= WS_LSE && status == WS_OK; ++t)
+    for (int t = WS_INPUT_TENSORS; t < WS_TENSOR_COUNT && status == WS_OK; ++t)
         status = ws_memory_download(&bench->memory[t], error);
     if (status == WS_OK)
-        status = ws_judge(&verdict, bench->problem, &bench->inputs, &bench->memory[WS_O],
-                          &bench->memory[WS_LSE], bench->rows, bench->sample.count, error);
+        status = ws_judge(&verdict, bench->problem, &bench->inputs, bench->memory, bench->rows,
+                          bench->sample.count, error);
     if (status == WS_OK)
         merge(&trial->verdict, &verdict, kind);
     return status;

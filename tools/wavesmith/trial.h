@@ -38,7 +38,7 @@ struct ws_trial {
     char *findings; /* the emulator's, a line each; NULL for none; freed by ws_trial_free */
     enum ws_input_kind findings_of; /* the run that they are of */
     uint64_t wave_instructions;
-    uint64_t score_tiles; /* that a kernel cannot avoid */
+    uint64_t score_tiles; /* or other units of work (struct ws_problem_kind), unavoidable ones */
     uint64_t workgroups_checked, workgroups_total;
     double emulation_seconds, seconds;
 };
@@ -50,11 +50,6 @@ enum ws_status ws_trial_run(struct ws_trial *trial, const struct ws_loaded *load
                             const struct ws_spec *spec, const struct ws_problem *problem,
                             const struct ws_trial_options *options, struct ws_error *error);
 void ws_trial_free(struct ws_trial *trial);
-
-/* The argument block of a problem with tensors and arrays at the given addresses. */
-struct ws_fmha_fwd_args ws_problem_args(const struct ws_problem *problem,
-                                        const uint64_t address[WS_TENSOR_COUNT],
-                                        const struct ws_arrays *arrays);
 
 double ws_wall_seconds(void);
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "tools/wavesmith/command.h"
+#include "tools/wavesmith/launch.h"
 #include "tools/wavesmith/points.h"
 #include "tools/wavesmith/reproduce.h"
 #include "tools/wavesmith/result.h"
@@ -57,7 +58,8 @@ static enum ws_status check_random(const struct verification *v, struct ws_error
     const struct ws_arguments *arguments = v->arguments;
     const struct ws_sizes *sizes = &v->points.sizes;
     bool sizes_given = sizes->batch >= 0 || sizes->heads_q >= 0 || sizes->heads_k >= 0 ||
-                       sizes->seqlen_q >= 0 || sizes->seqlen_k >= 0;
+                       sizes->seqlen_q >= 0 || sizes->seqlen_k >= 0 || sizes->m >= 0 ||
+                       sizes->n >= 0 || sizes->k >= 0;
     bool given = sizes_given || arguments->layout || arguments->stride.count > 0 ||
                  arguments->far.count > 0 || arguments->given[WS_OPTION_score_scale] ||
                  arguments->window || arguments->given[WS_OPTION_softcap] || arguments->lengths_q ||
@@ -69,12 +71,37 @@ static enum ws_status check_random(const struct verification *v, struct ws_error
     return WS_OK;
 }
 
+/* Options about attention mean nothing to other kinds. */
+static enum ws_status check_options(const struct verification *v, struct ws_error *error)
+{
+    static const struct {
+        enum ws_option option;
+        const char *name;
+    } of_attention[] = {
+        {WS_OPTION_causal, "--causal"},       {WS_OPTION_layout, "--layout"},
+        {WS_OPTION_window, "--window"},       {WS_OPTION_score_scale, "--score-scale"},
+        {WS_OPTION_softcap, "--softcap"},     {WS_OPTION_lengths_q, "--lengths-q"},
+        {WS_OPTION_lengths_k, "--lengths-k"}, {WS_OPTION_used_k, "--used-k"},
+    };
+    for (size_t i = v->points.first; i < v->points.end; ++i) {
+        const struct ws_config_point *point = &v->points.config.points[i];
+        for (size_t o = 0; o < sizeof of_attention / sizeof of_attention[0]; ++o)
+            if (point->spec.kind != WS_KERNEL_FMHA_FWD &&
+                v->arguments->given[of_attention[o].option])
+                return ws_fail(error, WS_ERROR_ARGUMENT,
+                               "%s is about attention, and %s is of kernel %s; leave it out",
+                               of_attention[o].name, point->name,
+                               ws_arg_table(point->spec.kind)->kind_name);
+    }
+    return WS_OK;
+}
+
 /* A config without a mask says nothing of masks, so its random problems have all of them. */
 static bool says_nothing_of_masks(const struct ws_points *points)
 {
     for (size_t i = points->first; i < points->end; ++i) {
         const struct ws_spec *spec = &points->config.points[i].spec;
-        if (spec->mask != WS_MASK_NONE ||
+        if (spec->kind != WS_KERNEL_FMHA_FWD || spec->mask != WS_MASK_NONE ||
             spec->align != points->config.points[points->first].spec.align)
             return false;
     }
@@ -95,6 +122,8 @@ static enum ws_status prepare(struct verification *v, struct ws_error *error)
                          arguments->score_scale);
     if (status == WS_OK)
         status = ws_points_load(&v->points, arguments, error);
+    if (status == WS_OK)
+        status = check_options(v, error);
     if (status == WS_OK && arguments->given[WS_OPTION_random])
         status = check_random(v, error);
     if (status != WS_OK)
@@ -221,13 +250,22 @@ static void skip_point(struct verification *v, const struct ws_config_point *poi
     ws_results_add(&v->results, &result);
 }
 
+/* Rows that a wave addresses together, for --far. */
+static struct ws_tile tile_of(const struct ws_spec *spec)
+{
+    const struct ws_block block = ws_problem_block(spec);
+    if (spec->kind == WS_KERNEL_GEMM)
+        return (struct ws_tile){block.rows, block.columns};
+    return (struct ws_tile){block.rows / spec->lever[WS_LEVER_num_waves],
+                            spec->lever[WS_LEVER_block_n]};
+}
+
 /* --stride and --far, in the order of the command line's lists. */
 static enum ws_status set_strides(struct ws_problem *problem, const struct ws_spec *spec,
                                   const struct ws_arguments *arguments, struct ws_error *error)
 {
     enum ws_status status = WS_OK;
-    const struct ws_tile tile = {ws_fmha_fwd_rows(spec) / spec->lever[WS_LEVER_num_waves],
-                                 spec->lever[WS_LEVER_block_n]};
+    const struct ws_tile tile = tile_of(spec);
     for (size_t i = 0; i < arguments->stride.count && status == WS_OK; ++i)
         status = ws_problem_set_stride(problem, arguments->stride.items[i], error);
     for (size_t i = 0; i < arguments->far.count && status == WS_OK; ++i)
@@ -280,7 +318,7 @@ static enum ws_status check_shape(struct verification *v, size_t index, struct w
     problem.score_scale = v->arguments->score_scale;
     if (status == WS_OK)
         status = set_features(&problem, v->arguments, error);
-    if (status == WS_OK)
+    if (status == WS_OK && spec->kind == WS_KERNEL_FMHA_FWD)
         status = check_scale(&problem, error);
     if (status == WS_OK)
         status = ws_problem_check_sizes(&problem, error);

@@ -1,0 +1,129 @@
+/* Boundary inputs of attention: which keys dominate which rows. */
+#include <math.h>
+
+#include "tools/wavesmith/kind.h"
+
+/* What a row's dominant key gains, in units of the score, whatever the scale. The last key gains
+ * more than a lazy rescale tolerates (8 in log2). */
+enum boundary {
+    BOUNDARY_FIRST,
+    BOUNDARY_LAST,
+    BOUNDARY_DIAGONAL,
+    BOUNDARY_EDGE,
+    BOUNDARY_LEFT, /* windows only */
+    BOUNDARY_COUNT
+};
+enum { ROW_MAX = 1024 }; /* the longest row that --shape takes */
+static const double gains[BOUNDARY_COUNT] = {6, 10, 8, 5, 8};
+static const double base_drop = 8;
+
+/* Codes are vectors of about unit elements: two rows that hold one at amplitudes a and b gain
+ * a * b * length in their product. These are the Walsh functions of order 8, repeated, which gain
+ * nothing from each other where head dims are multiples of 8. */
+static float walsh(int index, int64_t d)
+{
+    int64_t common = index & d;
+    return (common ^ common >> 1 ^ common >> 2) & 1 ? -1.0F : 1.0F;
+}
+
+static void add_walsh(float *row, int64_t length, double amplitude, int index)
+{
+    for (int64_t d = 0; d < length; ++d)
+        row[d] += (float)amplitude * walsh(index, d);
+}
+
+/* A random code for each query's diagonal: any two gain little from each other, and nothing from a
+ * Walsh function, whose share is taken out. */
+static void add_diagonal(float *row, int64_t length, double amplitude, uint64_t seed, int64_t query)
+{
+    struct ws_random random;
+    float code[ROW_MAX] = {0};
+    ws_random_seed(&random, seed ^ ((uint64_t)query + 1) * UINT64_C(0x9e3779b97f4a7c15));
+    for (int64_t d = 0; d < length; ++d)
+        code[d] = ws_random_bits(&random) & 1 ? 1.0F : -1.0F;
+    for (int index = 0; index <= BOUNDARY_COUNT; ++index) {
+        float share = 0;
+        for (int64_t d = 0; d < length; ++d)
+            share += code[d] * walsh(index, d) / (float)length;
+        for (int64_t d = 0; d < length; ++d)
+            code[d] -= share * walsh(index, d);
+    }
+    for (int64_t d = 0; d < length; ++d)
+        row[d] += (float)amplitude * code[d];
+}
+
+enum { WALSH_BASE = BOUNDARY_COUNT }; /* the boundaries' are numbered as they are */
+
+static double amplitude_of(const struct ws_problem *problem, double gain)
+{
+    return sqrt(gain / ((double)ws_problem_scale(problem) * (double)problem->size.head_dim_qk));
+}
+
+static void mark_query(const struct ws_problem *problem, float *row, int64_t query)
+{
+    const int kinds = problem->mask == WS_MASK_WINDOW ? BOUNDARY_COUNT : BOUNDARY_LEFT;
+    enum boundary boundary = (enum boundary)(query % kinds);
+    int64_t length = problem->size.head_dim_qk;
+    double amplitude = amplitude_of(problem, gains[boundary]);
+    add_walsh(row, length, amplitude_of(problem, base_drop), WALSH_BASE);
+    if (boundary == BOUNDARY_DIAGONAL || boundary == BOUNDARY_LEFT)
+        add_diagonal(row, length, amplitude, problem->seed, query);
+    else
+        add_walsh(row, length, amplitude, (int)boundary);
+}
+
+/* The codes of two neighbouring queries. */
+static void mark_for_queries(const struct ws_problem *problem, float *row, int64_t first)
+{
+    double amplitude = amplitude_of(problem, gains[BOUNDARY_DIAGONAL]);
+    for (int64_t query = first; query <= first + 1; ++query)
+        if (query >= 0)
+            add_diagonal(row, problem->size.head_dim_qk, amplitude, problem->seed, query);
+}
+
+static void mark_key(const struct ws_problem *problem, float *row, int64_t batch, int64_t key)
+{
+    int64_t length = problem->size.head_dim_qk;
+    int64_t keys = ws_sequence_keys(problem, batch);
+    int64_t diagonal =
+        key - ws_sequence_shift(problem, batch); /* the query whose diagonal it is on */
+    const bool is_window = problem->mask == WS_MASK_WINDOW;
+    const bool is_boundary[BOUNDARY_COUNT] = {
+        [BOUNDARY_FIRST] = key == 0,
+        [BOUNDARY_LAST] = key == keys - 1,
+        [BOUNDARY_EDGE] = key % 16 == 0 || key % 16 == 15,
+    };
+    add_walsh(row, length, -amplitude_of(problem, base_drop), WALSH_BASE);
+    for (int i = 0; i < BOUNDARY_COUNT; ++i)
+        if (is_boundary[i])
+            add_walsh(row, length, amplitude_of(problem, gains[i]), i);
+    /* The last key that a query sees and the next one, the first one and the one before. */
+    int64_t right = is_window ? problem->window[1] : 0;
+    if (right >= 0)
+        mark_for_queries(problem, row, diagonal - right - 1);
+    if (is_window && problem->window[0] >= 0)
+        mark_for_queries(problem, row, diagonal + problem->window[0]);
+}
+
+void ws_fmha_mark(const struct ws_problem *problem, enum ws_tensor_id tensor, float *row,
+                  int64_t token)
+{
+    int64_t batch = 0;
+    enum ws_length_kind kind = tensor == WS_Q ? WS_LENGTH_Q : WS_LENGTH_K;
+    while (problem->varlen && token >= problem->length[kind][batch])
+        token -= problem->length[kind][batch++];
+    if (tensor == WS_Q)
+        mark_query(problem, row, token);
+    else
+        mark_key(problem, row, batch, token);
+}
+
+struct ws_draw ws_fmha_boundary(const struct ws_problem *problem, enum ws_tensor_id tensor)
+{
+    bool is_marked = tensor == WS_Q || tensor == WS_K;
+    return (struct ws_draw){
+        .mean = tensor == WS_V ? 1.0F : 0.0F,
+        .deviation = is_marked ? 0.25F / (float)sqrt(problem->score_scale) : 1.0F,
+        .is_marked = is_marked,
+    };
+}
