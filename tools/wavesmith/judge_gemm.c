@@ -4,6 +4,7 @@
  * has been taken off. What may remain: the rounding of the result, u |c| (u = 2^-11 of f16, 2^-8 of
  * bf16, 2^-24 of f32), and that of sums in f32 in whatever order, (4 + sqrt K) 2^-24 of the sum of
  * magnitudes: K roundings of partial sums no larger than that, which do not all point the same way.
+ * Where the target loses subnormal inputs, the products that they are in are taken off, too.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -34,9 +35,21 @@ static double blur(const struct ws_problem *problem)
     return problem->dtype == WS_F16 ? 0x1p-25 : 0x1p-134;
 }
 
-static double normalise(const struct ws_problem *problem, double error, double magnitude)
+/* The products in which a subnormal number is, by magnitude. */
+static double lost_products(const struct ws_problem *problem, const float *a, const float *b)
 {
-    double counted = error - blur(problem);
+    const float normal = problem->dtype == WS_F16 ? 0x1p-14F : 0x1p-126F;
+    double lost = 0;
+    for (int64_t k = 0; k < problem->size.k && problem->loses_subnormals; ++k)
+        if (fabsf(a[k]) < normal || fabsf(b[k]) < normal)
+            lost += fabs((double)a[k] * (double)b[k]);
+    return lost;
+}
+
+/* What of an error counts, against the magnitude of the sum; NaN stays NaN. */
+static double normalise(double error, double unresolved, double magnitude)
+{
+    double counted = error - unresolved;
     return (counted < 0 ? 0 : counted) / magnitude;
 }
 
@@ -59,11 +72,12 @@ static void judge_element(struct ws_judgement *judgement, const float *a, const 
     if (problem->out == WS_OUT_SAME)
         rounded = ws_dtype_round(problem->dtype, rounded);
     double error = fabs((double)got - expected);
-    double normalised = normalise(problem, error, magnitude);
+    double unresolved = blur(problem);
+    double normalised = normalise(error, unresolved + lost_products(problem, a, b), magnitude);
     double limit =
         judgement->roundoff * fabs(expected) / magnitude + (4 + sqrt((double)k)) * f32_roundoff;
     ws_judgement_add(judgement, error, normalised,
-                     normalise(problem, fabs((double)rounded - expected), magnitude));
+                     normalise(fabs((double)rounded - expected), unresolved, magnitude));
     if (!(normalised <= limit))
         ws_judgement_fail(judgement,
                           "C[batch %" PRId64 ", %" PRId64 ", %" PRId64
