@@ -151,6 +151,15 @@ const struct emu_desc *emu_find_desc(const char *name)
     return tables.count ? find(name) : NULL;
 }
 
+const char *emu_name_at(size_t index, const struct emu_desc **desc)
+{
+    load_tables();
+    if (index >= tables.count)
+        return NULL;
+    *desc = tables.sorted[index].desc;
+    return tables.sorted[index].name;
+}
+
 emu_run *emu_vopd_run(void)
 {
     load_tables();

@@ -4,9 +4,14 @@
 
 #include "tools/emu/op.h"
 
+#include <stddef.h>
+
 /* The row of a mnemonic without encoding suffix, by its own name or one of ops_alias.def, or NULL.
  * Thread-safe. */
 const struct emu_desc *emu_find_desc(const char *name);
+
+/* Names of rows and their other names in alphabetical order; NULL past the last. */
+const char *emu_name_at(size_t index, const struct emu_desc **desc);
 
 /* The run function of VOPD instructions. */
 emu_run *emu_vopd_run(void);
