@@ -2,17 +2,8 @@
 #ifndef WS_ABI_FILE_H
 #define WS_ABI_FILE_H
 
-#include "runtime/abi/status.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What a path names that cannot be read as a file: "a directory" or "a device". NULL for a file, a
  * pipe, or nothing at all. Thread-safe. */
-WS_API const char *ws_file_misfit(const char *path);
+const char *ws_file_misfit(const char *path);
 
-#ifdef __cplusplus
-}
-#endif
 #endif
