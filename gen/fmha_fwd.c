@@ -114,6 +114,8 @@ static void start_rows(struct ws_fwd *f, struct ws_value *first_key)
     v = ws_advance(b, v, ws_fwd_value_step(f, ws_to_i64(b, first_key)));
     f->key_offset = ws_mul(b, ws_fwd_lane_key(f), f->k_stride);
     f->key_offset = ws_add(b, f->key_offset, ws_fwd_chunk_bytes(f));
+    if (f->spec->lever[WS_LEVER_row_sum] == WS_ROW_SUM_MATRIX)
+        f->ones = ws_quad_of_ones(b);
     ws_fwd_start_values(f);
     ws_fwd_start_operands(f);
     f->k_base = ws_view_base(b, ws_fwd_addressing(f), k);

@@ -61,6 +61,7 @@ int ws_fwd_log2(int power);
  * is truncated, of P before that, else NULL. */
 struct ws_fwd_sum {
     struct ws_value *used, *exact;
+    struct ws_value *quads; /* row_sum matrix: of a block, 4 x the same; else NULL */
 };
 
 /* What the loops carry of one row tile. The running maximum m is in units of q.k and finite; it is
@@ -124,6 +125,7 @@ struct ws_fwd {
     struct ws_value *ahead[WS_FWD_ROWS_MAX][WS_FWD_KEYS_MAX]; /* products of the current block */
     struct ws_value *keys_end; /* pipelining: the keys that the wave walks over end here */
 
+    struct ws_value *ones;                   /* row_sum matrix: what P is multiplied by */
     struct ws_value *slab_store, *slab_load; /* p_mode lds: LDS addresses of each lane */
     struct ws_fwd_stage stage;
 

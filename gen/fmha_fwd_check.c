@@ -171,6 +171,11 @@ static enum ws_status check_order(const struct ws_spec *spec, struct ws_error *e
                        "which shows no more than their maximum; set p_mode: swap or rescale: "
                        "lazy_max",
                        lever[WS_LEVER_p_mode] == WS_P_MODE_LDS ? "lds" : "bpermute");
+    if (lever[WS_LEVER_row_sum] == WS_ROW_SUM_MATRIX && (!is_sum || spec->dtype != WS_F16))
+        return ws_fail(
+            error, WS_ERROR_SPEC,
+            "row_sum matrix sums the P of a block, of f16: not with dtype bf16, whose P is "
+            "summed before it is rounded, and only with rescale lazy_sum; set row_sum: dot");
     if (is_staged && lever[WS_LEVER_fuse_k] != WS_FUSE_K_AUTO)
         return ws_fail(error, WS_ERROR_SPEC,
                        "fuse_k %d with k_mode lds: K is read from LDS in batches; set fuse_k: auto "
@@ -195,6 +200,11 @@ static enum ws_status check_target(const struct ws_spec *spec, const struct ws_t
         return ws_fail(error, WS_ERROR_SPEC,
                        "block_n %d with atom 32x32: a tile of scores has 32 keys; set block_n: 32",
                        lever[WS_LEVER_block_n]);
+    if (lever[WS_LEVER_row_sum] == WS_ROW_SUM_MATRIX && !target->quad_sum)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "row_sum matrix with arch %s: it has no matrix product of 4 x 4 blocks; set "
+                       "row_sum: dot",
+                       target->name);
     if (lever[WS_LEVER_v_mode] == WS_V_MODE_TR_LOAD && target->transpose_load == WS_TRANSPOSE_NONE)
         return ws_fail(
             error, WS_ERROR_SPEC,

@@ -275,8 +275,11 @@ struct ws_value *ws_fwd_pack(struct ws_fwd *f, struct ws_value *log2_scores, str
         struct ws_value *p[] = {ws_exp2(b, ws_element(b, log2_scores, 2 * j)),
                                 ws_exp2(b, ws_element(b, log2_scores, 2 * j + 1))};
         struct ws_value *pair = ws_pack_pair(b, f->atom->element, !is_truncated(f), p[0], p[1]);
-        add_to_sum(f, sum, j, p, pair);
+        if (!sum->quads)
+            add_to_sum(f, sum, j, p, pair);
         packed = ws_set_element(b, packed, j, pair);
     }
+    for (int j = 0; sum->quads && j < pairs; j += 2)
+        sum->quads = ws_sum_quad(b, f->ones, ws_slice(b, packed, j, 2), sum->quads);
     return packed;
 }

@@ -25,8 +25,12 @@ static void pack_block(struct ws_fwd *f, bool is_cold, ws_fwd_scores scores, ws_
         ws_fwd_end_stretch(f);
     for (int q = 0; q < f->rows; q++) {
         sums[q] = ws_fwd_no_sum(f);
+        if (f->ones)
+            sums[q].quads = ws_splat(&f->b, ws_f32(&f->b, 0), 4);
         for (int k = 0; k < f->keys; k++)
             packed[q][k] = ws_fwd_pack(f, packed[q][k], &sums[q]);
+        if (f->ones)
+            sums[q].used = ws_element(&f->b, sums[q].quads, 0);
     }
 }
 
@@ -97,7 +101,7 @@ static void redo(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scor
 void ws_fwd_settle(struct ws_fwd *f, const struct ws_fwd_block *block, ws_fwd_scores scores)
 {
     struct ws_builder *b = &f->b;
-    struct ws_fwd_sum sums[WS_FWD_ROWS_MAX] = {{NULL, NULL}};
+    struct ws_fwd_sum sums[WS_FWD_ROWS_MAX] = {{NULL, NULL, NULL}};
     struct ws_value *all = NULL;
     struct ws_value **carried[WS_FWD_CARRIED_MAX + WS_FWD_ROWS_MAX * (WS_FWD_KEYS_MAX + 2)];
     ws_fwd_scores parts = {{NULL}};

@@ -9,7 +9,7 @@
  */
 #define CDNA                                                                                       \
     .wave_size = 64, .vgpr_max = 256, .sgpr_max = 102, .waves_per_simd_max = 8,                    \
-    .buffer_word3 = 0x00020000, .accumulation_vgprs = true, .packed_f32 = true
+    .buffer_word3 = 0x00020000, .accumulation_vgprs = true, .packed_f32 = true, .quad_sum = true
 #define FAMILY_CDNA2                                                                               \
     CDNA, .lds_bytes = 65536, .lds_file = 65536, .atoms = ws_atoms_cdna,                           \
         .nearest = WS_NEAREST_MIX, .flush_f16 = true

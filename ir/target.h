@@ -33,6 +33,7 @@ struct ws_target {
     bool scalar_float;       /* SALU has f32 arithmetic */
     bool row_exchange;       /* permlanex16 and DPP row_xmask; else lanes exchange through LDS */
     bool accumulation_vgprs; /* AGPRs in a unified file: kernels ask for none */
+    bool quad_sum;           /* a matrix product of 4 x 4 blocks, which sums 4 f16 of each lane */
     bool flush_f16;          /* matrix products take subnormal f16 as 0 */
     bool bf16_dot;           /* a dot product of bf16 pairs */
     bool packed_f32;         /* arithmetic of two f32 in one instruction */

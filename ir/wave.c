@@ -160,6 +160,28 @@ struct ws_value *ws_dot2(struct ws_builder *b, enum ws_element element, struct w
     return ws_intrinsic(b, name, NULL, 0, operands, 4);
 }
 
+/* A lane holds a column of a 4 x 4 block, and D = 1 B + C. */
+struct ws_value *ws_sum_quad(struct ws_builder *b, struct ws_value *ones, struct ws_value *pairs,
+                             struct ws_value *sum)
+{
+    LLVMTypeRef type = LLVMVectorType(b->f16, 4);
+    struct ws_value *zero = ws_i32(b, 0);
+    struct ws_value *operands[] = {
+        ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(ones), type, "")),
+        ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(pairs), type, "")),
+        sum,
+        zero,
+        zero,
+        zero,
+    };
+    return ws_intrinsic(b, "llvm.amdgcn.mfma.f32.4x4x4f16", NULL, 0, operands, 6);
+}
+
+struct ws_value *ws_quad_of_ones(struct ws_builder *b)
+{
+    return ws_opaque(b, ws_splat(b, ws_pair_of_ones(b, WS_ELEMENT_F16), 2));
+}
+
 static uint32_t one_bits(enum ws_element element)
 {
     return element == WS_ELEMENT_F16 ? 0x3C00 : 0x3F80;

@@ -40,6 +40,13 @@ struct ws_value *ws_pack_pair(struct ws_builder *b, enum ws_element element, boo
 /* sum + x.low * y.low + x.high * y.high of packed pairs. */
 struct ws_value *ws_dot2(struct ws_builder *b, enum ws_element element, struct ws_value *x,
                          struct ws_value *y, struct ws_value *sum);
+
+/* sum + the four f16 in the lane's packed pairs, in each element of the result. `ones` are four of
+ * 1 in registers: ws_quad_of_ones, outside of loops. On targets with quad_sum. */
+struct ws_value *ws_sum_quad(struct ws_builder *b, struct ws_value *ones, struct ws_value *pairs,
+                             struct ws_value *sum);
+struct ws_value *ws_quad_of_ones(struct ws_builder *b);
+
 struct ws_value *ws_pair_of_ones(struct ws_builder *b, enum ws_element element);
 /* 1 in one half of a pair, 0 in the other. */
 struct ws_value *ws_one_of_pair(struct ws_builder *b, enum ws_element element, bool high);

@@ -138,6 +138,7 @@ static const char *base_of(enum ws_lever lever)
         {WS_LEVER_lds_batch, "head_dim=128 addr=buffer k_mode=lds num_waves=8"},
         {WS_LEVER_stages, "head_dim=64 addr=buffer k_mode=lds"},
         {WS_LEVER_v_mode, "head_dim=64 arch=gfx1201 addr=buffer"},
+        {WS_LEVER_row_sum, "head_dim=64 arch=gfx942 rescale=lazy_sum"},
         {WS_LEVER_atom, "head_dim=64 arch=gfx942 block_n=32"},
         {WS_LEVER_unroll, "head_dim=64 addr=buffer k_mode=lds stages=2"},
     };
@@ -201,6 +202,8 @@ static void conflicts_have_reasons(void **state)
         {"head_dim=64 arch=gfx1201 p_mode=lds", "set p_mode: swap"},
         {"head_dim=64 arch=gfx950 p_mode=bpermute", "set p_mode: swap"},
         {"head_dim=64 arch=gfx1250", "no layout file"},
+        {"head_dim=64 arch=gfx942 row_sum=matrix", "set row_sum: dot"},
+        {"head_dim=64 rescale=lazy_sum row_sum=matrix", "set row_sum: dot"},
         {"head_dim=64 v_mode=tr_load", "set v_mode: lds_frag"},
         {"head_dim=64 arch=gfx1201 v_mode=tr_load alignment=8", "set alignment: 16"},
     };

@@ -104,6 +104,9 @@ static int lesser(int least, int value)
 
 static void add_product(struct ws_isa_loop *loop, const struct ws_instruction *product)
 {
+    enum { TILE = 16 };
+    if (product->mma_m < TILE) /* sums elements of a lane */
+        return;
     loop->mma_flops += mma_flops(product);
     loop->mma_m = lesser(loop->mma_m, product->mma_m);
     loop->mma_k = lesser(loop->mma_k, product->mma_k);
