@@ -1,5 +1,6 @@
 /* MFMA against products in double, with matrices laid out by tests/data/layouts. */
 #include "tests/emu/alu_support.h"
+#include "tests/emu/layout_lines.h"
 
 #include <math.h>
 
@@ -24,26 +25,27 @@ enum { LAYOUTS = sizeof layouts / sizeof layouts[0] };
 
 static int read_layout(struct layout *layout)
 {
-    char path[512], line[128], matrix[4];
+    char path[512], line[128];
     int lines = 0;
     snprintf(path, sizeof path, "%s/%s.txt", WS_TEST_LAYOUTS, layout->file);
     FILE *file = fopen(path, "r");
     if (!file)
         return -1;
     while (fgets(line, sizeof line, file)) {
-        int lane, element, row, column;
+        struct layout_line at;
         if (line[0] == '#')
             continue;
-        assert_int_equal(sscanf(line, "%3s %d %d %d %d", matrix, &lane, &element, &row, &column),
-                         5);
-        assert_true(lane < LANES && row < MOST && column < MOST);
-        struct place place = {lane, element};
-        if (matrix[0] == 'A')
-            layout->a[row][column] = place;
-        else if (matrix[0] == 'B')
-            layout->b[row][column] = place;
+        if (!read_layout_line(line, &at) || at.row >= MOST || at.column >= MOST) {
+            fclose(file);
+            return -1;
+        }
+        struct place place = {(int)at.lane, (int)at.element};
+        if (at.matrix == 'A')
+            layout->a[at.row][at.column] = place;
+        else if (at.matrix == 'B')
+            layout->b[at.row][at.column] = place;
         else
-            layout->d[row][column] = place;
+            layout->d[at.row][at.column] = place;
         lines++;
     }
     fclose(file);

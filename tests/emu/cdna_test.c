@@ -1,6 +1,7 @@
 /* Instructions of CDNA beside the elementwise ones of alu_valu_test.c and MFMA: what crosses the
  * blocks of a wave64, parts of registers, pairs of f32, indexed registers, loads to LDS. */
 #include "tests/emu/alu_support.h"
+#include "tests/emu/layout_lines.h"
 
 #include <math.h>
 
@@ -444,28 +445,32 @@ static void transposing_load(void **state)
 {
     (void)state;
     struct machine *m = machine_strict("gfx950", "ds_read_b64_tr_b16 v[2:3], v1 offset:8", 1);
-    char line[128], matrix[4];
-    uint16_t source[LANES][16];
+    char line[128];
+    static uint16_t source[LAYOUT_SIDE][LAYOUT_SIDE];
     int lines = 0;
     for (unsigned l = 0; l < LANES; l++)
         *lane_of(m, 1, l) = 8 * (l * 7 % LANES) + 512;
     FILE *file = fopen(WS_TEST_LAYOUTS "/gfx950_ds_read_b64_tr_b16.txt", "r");
-    assert_non_null(file);
+    if (!file)
+        fail_msg("no file of the layout");
     uint32_t address[LANES];
     copy_register(m, 1, address);
     machine_run(m, 0);
     while (fgets(line, sizeof line, file)) {
-        int lane, element, row, column;
+        struct layout_line at;
         if (line[0] == '#')
             continue;
-        assert_int_equal(sscanf(line, "%3s %d %d %d %d", matrix, &lane, &element, &row, &column),
-                         5);
-        assert_true(lane < LANES && row < LANES && column < 16 && element < 4);
-        if (matrix[0] == 'S') {
-            memcpy(&source[row][column], lds + address[lane] + 8 + 2 * element, 2);
+        if (!read_layout_line(line, &at) || at.element >= 4) {
+            fclose(file);
+            fail_msg("%s", line);
+            return;
+        }
+        if (at.matrix == 'S') {
+            memcpy(&source[at.row][at.column], lds + address[at.lane] + 8 + 2 * at.element,
+                   sizeof source[0][0]);
         } else {
-            uint32_t got = *lane_of(m, 2 + (unsigned)element / 2, (unsigned)lane);
-            assert_int_equal((uint16_t)(got >> element % 2 * 16), source[row][column]);
+            uint32_t got = *lane_of(m, 2 + at.element / 2, at.lane);
+            assert_int_equal((uint16_t)(got >> at.element % 2 * 16), source[at.row][at.column]);
         }
         lines++;
     }

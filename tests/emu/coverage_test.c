@@ -128,14 +128,19 @@ static void document_is_current(void **state)
     static struct text wanted;
     static char document[MOST];
     FILE *file = fopen(WS_TEST_DOCUMENT, "r");
-    assert_non_null(file);
+    if (!file) {
+        fail_msg("no %s", WS_TEST_DOCUMENT);
+        return;
+    }
     size_t length = fread(document, 1, sizeof document - 1, file);
     fclose(file);
     document[length] = 0;
     static const char start[] = "<!-- emu_coverage_test --print -->\n\n", end[] = "<!-- end -->";
     char *from = strstr(document, start), *to = from ? strstr(from, end) : NULL;
-    assert_non_null(from);
-    assert_non_null(to);
+    if (!to) {
+        fail_msg("docs/emulator.md has no marks for the list");
+        return;
+    }
     *to = 0;
     list(&wanted);
     if (strcmp(from + sizeof start - 1, wanted.bytes) != 0)

@@ -28,9 +28,10 @@ static bool fetch(struct emu_wave *w, const struct emu_op *op, const struct emu_
 /* A byte or half is extended to a dword. */
 static void extend(const struct emu_desc *desc, uint8_t *data)
 {
-    unsigned bytes = desc->arg;
-    if (bytes < 4 && desc->flags & EMU_SIGNED && data[bytes - 1] & 0x80)
-        memset(data + bytes, 0xff, 4 - bytes);
+    if (desc->flags & EMU_SIGNED && desc->arg == 1 && data[0] & 0x80)
+        memset(data + 1, 0xff, 3);
+    if (desc->flags & EMU_SIGNED && desc->arg == 2 && data[1] & 0x80)
+        memset(data + 2, 0xff, 2);
 }
 
 static bool store(struct emu_wave *w, const struct emu_op *op, int lane, uint32_t address,

@@ -318,12 +318,10 @@ static bool flag_modifier(struct emu_op *op, const char *name)
         op->idxen = true;
     else if (strcmp(name, "glc") == 0 || strcmp(name, "sc0") == 0)
         op->glc = true;
-    else if (strcmp(name, "nt") == 0 || strcmp(name, "sc1") == 0 || strcmp(name, "scc") == 0)
+    else if (strcmp(name, "slc") == 0 || strcmp(name, "nt") == 0 || strcmp(name, "sc1") == 0)
         op->slc = true;
     else if (strcmp(name, "lds") == 0)
         op->lds = true;
-    else if (strcmp(name, "slc") == 0)
-        op->slc = true;
     else if (strcmp(name, "dlc") == 0)
         op->dlc = true;
     else
@@ -360,7 +358,7 @@ static bool modifier(struct emu_op *op, char *text)
     if (strcmp(text, "offset") == 0)
         op->offset = strncmp(value, "swizzle", 7) == 0 ? swizzle_offset(op)
                                                        : (int32_t)strtol(value, NULL, 0);
-    else if (strcmp(text, "offset0") == 0)
+    else if (strcmp(text, "offset0") == 0 || strcmp(text, "bitop3") == 0)
         op->offset = (int32_t)strtol(value, NULL, 0);
     else if (strcmp(text, "offset1") == 0)
         op->offset1 = (int32_t)strtol(value, NULL, 0);
@@ -368,8 +366,6 @@ static bool modifier(struct emu_op *op, char *text)
         op->omod = value[0] == '2' ? EMU_OMOD_MUL2 : EMU_OMOD_MUL4;
     else if (strcmp(text, "div") == 0)
         op->omod = EMU_OMOD_DIV2;
-    else if (strcmp(text, "bitop3") == 0)
-        op->offset = (int32_t)strtol(value, NULL, 0);
     else
         return dpp_modifier(op, text, value) || sdwa_modifier(op, text, value);
     return true;
@@ -461,7 +457,7 @@ static int parse_operands(struct emu_code *code, struct emu_op *op, char *rest)
         if (!text)
             return 0;
         int known = 0;
-        if (d < op->ndst) {
+        if (d < op->ndst && d < EMU_MAX_DST) {
             known = operand(code, text, desc->dst[d] ? desc->dst[d] : EMU_TYPE_mask, &op->dst[d]);
             d++;
         } else if (s < explicit_sources) {

@@ -68,12 +68,12 @@ struct emu_wave {
     struct emu_pending *pending; /* loads and stores under way; see pending.h */
     uint64_t executed, limit;
     uint64_t by_class[EMU_CLASS_END];
+    /* Source 0 of all lanes, for DPP that crosses the blocks of a wave64. */
+    uint64_t wide_poison[2];
+    uint32_t wide[2 * EMU_LANES];
     /* Lanes of SGPR sources and of modified ones, one array an operand (two registers each). */
     _Alignas(64) uint32_t temp[EMU_MAX_SRC][2 * EMU_LANES];
     _Alignas(64) uint32_t out[EMU_MAX_DST][2 * EMU_LANES];
-    /* Source 0 of all lanes, for DPP that crosses the blocks of a wave64. */
-    uint32_t wide[2 * EMU_LANES];
-    uint64_t wide_poison[2];
 };
 
 static inline unsigned emu_block_index(const struct emu_wave *w)
