@@ -17,9 +17,53 @@ LOCAL static u64 slots64[ATOMIC_ITEMS] __attribute__((loader_uninitialized));
 #ifdef __GFX12__
 #define WAIT "s_wait_loadcnt_dscnt 0x0\n\ts_wait_storecnt 0x0\n\ts_wait_kmcnt 0x0\n\t"
 #define RETURN " th:TH_ATOMIC_RETURN"
+#elif defined __GFX9__
+#define WAIT "s_waitcnt vmcnt(0) lgkmcnt(0)\n\t"
+#define RETURN " sc0"
 #else
 #define WAIT "s_waitcnt vmcnt(0) lgkmcnt(0)\n\ts_waitcnt_vscnt null, 0x0\n\t"
 #define RETURN " glc"
+#endif
+
+/* gfx9's names, under those of the others. */
+#ifdef __GFX9__
+#define RENAMED(name, gfx9) __asm__(".macro " #name " x:vararg\n" #gfx9 " \\x\n.endm");
+#define MEMORY_NAME(name, gfx9)                                                                    \
+    RENAMED(global_atomic_##name, global_atomic_##gfx9)                                            \
+    RENAMED(flat_atomic_##name, flat_atomic_##gfx9)                                                \
+    RENAMED(buffer_atomic_##name, buffer_atomic_##gfx9)
+#define MEMORY_NAMES(gfx9, name32, name64)                                                         \
+    MEMORY_NAME(name32, gfx9)                                                                      \
+    MEMORY_NAME(name64, gfx9##_x2)
+MEMORY_NAMES(add, add_u32, add_u64)
+MEMORY_NAMES(sub, sub_u32, sub_u64)
+MEMORY_NAMES(inc, inc_u32, inc_u64)
+MEMORY_NAMES(dec, dec_u32, dec_u64)
+MEMORY_NAMES(smin, min_i32, min_i64)
+MEMORY_NAMES(umin, min_u32, min_u64)
+MEMORY_NAMES(smax, max_i32, max_i64)
+MEMORY_NAMES(umax, max_u32, max_u64)
+MEMORY_NAMES(and, and_b32, and_b64)
+MEMORY_NAMES(or, or_b32, or_b64)
+MEMORY_NAMES(xor, xor_b32, xor_b64)
+MEMORY_NAMES(swap, swap_b32, swap_b64)
+MEMORY_NAMES(cmpswap, cmpswap_b32, cmpswap_b64)
+RENAMED(ds_storexchg_rtn_b32, ds_wrxchg_rtn_b32)
+RENAMED(ds_storexchg_rtn_b64, ds_wrxchg_rtn_b64)
+/* The compared value comes first. */
+#define COMPARES(type)                                                                             \
+    __asm__(".macro ds_cmpstore_" #type " a, s, c\nds_cmpst_" #type " \\a, \\c, \\s\n.endm");      \
+    __asm__(".macro ds_cmpstore_rtn_" #type " d, a, s, c\nds_cmpst_rtn_" #type                     \
+            " \\d, \\a, \\c, \\s\n.endm");
+COMPARES(b32)
+COMPARES(b64)
+COMPARES(f32)
+COMPARES(f64)
+#define RSRC_WORD3 0x27000
+#define NO_OFFSET "0"
+#else
+#define RSRC_WORD3 0x31004000
+#define NO_OFFSET "null"
 #endif
 
 /* One instruction an item, on its own slot. */
@@ -35,7 +79,7 @@ LOCAL static u64 slots64[ATOMIC_ITEMS] __attribute__((loader_uninitialized));
     }
 
 #define BUFFER(bits)                                                                               \
-    u32x4 r = {(u32)(u64)memory, (u32)((u64)memory >> 32), ATOMIC_ITEMS * bits / 8, 0x31004000}
+    u32x4 r = {(u32)(u64)memory, (u32)((u64)memory >> 32), ATOMIC_ITEMS * bits / 8, RSRC_WORD3}
 
 #define GLOBAL_RETURNS(nm, bits, data_type, data)                                                  \
     SINGLE(global_##nm, bits, data_type x = data;                                                  \
@@ -59,7 +103,7 @@ LOCAL static u64 slots64[ATOMIC_ITEMS] __attribute__((loader_uninitialized));
 
 #define IN_BUFFER(nm, bits, data)                                                                  \
     SINGLE(buffer_##nm, bits, u##bits x = data; BUFFER(bits);                                      \
-           __asm__ volatile("buffer_atomic_" #nm " %0, %1, %2, null offen" RETURN                  \
+           __asm__ volatile("buffer_atomic_" #nm " %0, %1, %2, " NO_OFFSET " offen" RETURN         \
                             "\n\t" WAIT : "+v"(x) : "v"(i * bits / 8),                             \
                             "s"(r) : "memory");                                                    \
            old = x;)
@@ -96,7 +140,6 @@ LOCAL static u64 slots64[ATOMIC_ITEMS] __attribute__((loader_uninitialized));
 EVERYWHERE(MEMORY_KERNELS)
 EVERYWHERE(LDS_KERNELS)
 MEMORY_ONLY(MEMORY_KERNELS)
-GLOBAL_ONLY(GLOBAL_KERNELS)
 MEMORY_COMPARES(MEMORY_PAIR_KERNELS)
 LDS_ONLY(LDS_KERNELS)
 LDS_SWAPS(LDS_SWAP_KERNELS)
@@ -105,9 +148,24 @@ LDS_COMPARES(LDS_PAIR_KERNELS)
 GFX12_EVERYWHERE(MEMORY_KERNELS)
 GFX12_EVERYWHERE(LDS_KERNELS)
 GFX12_LDS(LDS_KERNELS)
+PAIR_SUMS(MEMORY_KERNELS)
+PAIR_SUMS(LDS_KERNELS)
+#elif defined __GFX9__
+#define OUTSIDE_BUFFERS(name, type, bits, kind, result)                                            \
+    IN_MEMORY(name##_##type, bits, u##bits, s[i])
+PAIR_SUMS(OUTSIDE_BUFFERS)
+PAIR_SUMS(LDS_KERNELS)
+GFX9_MEMORY(MEMORY_KERNELS)
+GFX9_LDS(LDS_KERNELS)
+LDS_FLOAT_COMPARES(LDS_PAIR_KERNELS)
 #else
 MEMORY_FLOAT_COMPARES(MEMORY_PAIR_KERNELS)
 LDS_FLOAT_COMPARES(LDS_PAIR_KERNELS)
+#endif
+FLOAT_BOUNDS(LDS_KERNELS)
+#ifndef __GFX9__
+FLOAT_BOUNDS(MEMORY_KERNELS)
+GLOBAL_ONLY(GLOBAL_KERNELS)
 #endif
 
 static void wait_for_group(void)

@@ -69,6 +69,9 @@ LDS_COMPARES(HOST)
 MEMORY_FLOAT_COMPARES(HOST)
 LDS_FLOAT_COMPARES(HOST)
 GFX12_EVERYWHERE(HOST)
+FLOAT_BOUNDS(HOST)
+PAIR_SUMS(HOST)
+GFX9_LDS(HOST)
 GFX12_LDS(HOST)
 
 enum kind { INTEGER, FLOAT, PAIR };
@@ -93,10 +96,13 @@ static const struct atomic {
 #define BUFFER(name, type, bits, kind, result) FORM(buffer, name, type, bits, kind, true)
 #define LDS_RETURN(name, type, bits, kind, result) FORM(ds, name, type, bits, kind, true)
 #define LDS_PLAIN(name, type, bits, kind, result) FORM(ds_plain, name, type, bits, kind, false)
-    EVERYWHERE(MEMORY) EVERYWHERE(BUFFER) EVERYWHERE(LDS_RETURN) EVERYWHERE(LDS_PLAIN)
-        MEMORY_ONLY(MEMORY) MEMORY_ONLY(BUFFER) MEMORY_COMPARES(MEMORY) GLOBAL_ONLY(GLOBAL)
-            GLOBAL_ONLY(BUFFER) LDS_ONLY(LDS_RETURN) LDS_ONLY(LDS_PLAIN) LDS_SWAPS(LDS_RETURN)
-                LDS_COMPARES(LDS_RETURN) LDS_COMPARES(LDS_PLAIN)
+    EVERYWHERE(MEMORY) EVERYWHERE(BUFFER) EVERYWHERE(LDS_RETURN) EVERYWHERE(LDS_PLAIN) FLOAT_BOUNDS(
+        LDS_RETURN) FLOAT_BOUNDS(LDS_PLAIN) MEMORY_ONLY(MEMORY) MEMORY_ONLY(BUFFER)
+        MEMORY_COMPARES(MEMORY) LDS_ONLY(LDS_RETURN) LDS_ONLY(LDS_PLAIN) LDS_SWAPS(LDS_RETURN)
+            LDS_COMPARES(LDS_RETURN) LDS_COMPARES(LDS_PLAIN)
+#undef FAMILY
+#define FAMILY "gfx1"
+                FLOAT_BOUNDS(MEMORY) FLOAT_BOUNDS(BUFFER) GLOBAL_ONLY(GLOBAL) GLOBAL_ONLY(BUFFER)
 #undef FAMILY
 #define FAMILY "gfx11"
                     MEMORY_FLOAT_COMPARES(MEMORY) LDS_FLOAT_COMPARES(LDS_RETURN)
@@ -105,7 +111,16 @@ static const struct atomic {
 #define FAMILY "gfx12"
                             GFX12_EVERYWHERE(MEMORY) GFX12_EVERYWHERE(BUFFER)
                                 GFX12_EVERYWHERE(LDS_RETURN) GFX12_EVERYWHERE(LDS_PLAIN)
-                                    GFX12_LDS(LDS_RETURN) GFX12_LDS(LDS_PLAIN)};
+                                    GFX12_LDS(LDS_RETURN) GFX12_LDS(LDS_PLAIN) PAIR_SUMS(MEMORY)
+                                        PAIR_SUMS(BUFFER) PAIR_SUMS(LDS_RETURN) PAIR_SUMS(LDS_PLAIN)
+#undef FAMILY
+#define FAMILY "gfx9"
+                                            PAIR_SUMS(MEMORY) PAIR_SUMS(LDS_RETURN)
+                                                PAIR_SUMS(LDS_PLAIN) GFX9_MEMORY(MEMORY)
+                                                    GFX9_MEMORY(BUFFER) GFX9_LDS(LDS_RETURN)
+                                                        GFX9_LDS(LDS_PLAIN)
+                                                            LDS_FLOAT_COMPARES(LDS_RETURN)
+                                                                LDS_FLOAT_COMPARES(LDS_PLAIN)};
 
 static void *module;
 
