@@ -149,6 +149,25 @@ void ws_fwd_stage_queries(struct ws_fwd *f)
     ws_wave_fence(b);
 }
 
+/* Loads that transpose: 16 lanes address a block of 4 keys and 16 head dims. The lane's key in the
+ * operand, and its first head dim. */
+
+static struct ws_value *block_key(struct ws_fwd *f)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *row = ws_shift_right(b, ws_fwd_column(f), 2);
+    row = ws_and(b, row, ws_i32(b, WS_FWD_BLOCK_KEYS - 1));
+    return ws_add(b, row, ws_fwd_lane_group(f, f->tiling.slice_step));
+}
+
+static struct ws_value *block_dim(struct ws_fwd *f)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *column = ws_fwd_column(f);
+    struct ws_value *part = ws_shift_left(b, ws_and(b, column, ws_i32(b, 3)), 2);
+    return ws_or(b, ws_and(b, column, ws_i32(b, WS_FWD_BLOCK_DIMS)), part);
+}
+
 struct ws_value *ws_fwd_value_place(struct ws_fwd *f, struct ws_fwd_group group)
 {
     struct ws_builder *b = &f->b;
@@ -156,7 +175,10 @@ struct ws_value *ws_fwd_value_place(struct ws_fwd *f, struct ws_fwd_group group)
     const enum ws_fwd_value_form form = ws_fwd_value_form(f->spec);
     const int row_bytes = f->stage.value_row_bytes;
     struct ws_value *start = ws_i32(b, (uint32_t)f->stage.value_start), *place, *row;
-    if (form == WS_FWD_VALUE_COLUMNS) {
+    if (ws_fwd_transpose_load(f->spec) == WS_TRANSPOSE_LDS) {
+        row = ws_mul(b, block_key(f), ws_i32(b, (uint32_t)row_bytes));
+        place = ws_add(b, row, ws_mul(b, block_dim(f), ws_i32(b, WS_FWD_ELEMENT_BYTES)));
+    } else if (form == WS_FWD_VALUE_COLUMNS) {
         row = ws_i32(b, (uint32_t)(group.tiles * row_bytes));
         place = ws_add(b, ws_mul(b, ws_fwd_column(f), row),
                        group_bytes(f, row_bytes, tiling->slice_step));
@@ -215,12 +237,39 @@ static struct ws_value *load_column(struct ws_fwd *f, struct ws_fwd_group group,
     return operand;
 }
 
+/* V in rows of head dims, 4 x 16 blocks transposed on the way: an operand's first head dim. */
+static struct ws_value *load_transposing(struct ws_fwd *f, int first, int slice)
+{
+    struct ws_builder *b = &f->b;
+    const int bytes = f->stage.value_row_bytes, mask = ws_fwd_swizzle_mask(f->spec, bytes);
+    struct ws_value *operand = NULL;
+    for (int r = 0; r < f->tiling.slice_run; r += WS_FWD_BLOCK_KEYS) {
+        const int key = slice * f->tiling.slice + r;
+        int constant = key * bytes + first * WS_FWD_ELEMENT_BYTES;
+        struct ws_value *place = f->stage.value_place;
+        if (mask > 0) {
+            struct ws_value *piece = ws_divide(
+                b, ws_add(b, block_dim(f), ws_i32(b, (uint32_t)first)), ws_i32(b, PIECE_ELEMENTS));
+            struct ws_value *row = ws_add(b, block_key(f), ws_i32(b, (uint32_t)key));
+            struct ws_value *moved = ws_xor(b, piece, ws_and(b, row, ws_i32(b, (uint32_t)mask)));
+            moved = ws_mul(b, ws_sub(b, moved, piece), ws_i32(b, PIECE));
+            place = ws_add(b, ws_add(b, place, moved), ws_i32(b, (uint32_t)constant));
+            constant = 0; /* as in load_column */
+        }
+        struct ws_value *part = ws_lds_load_transposed(b, place, constant);
+        operand = operand ? ws_concatenate(b, operand, part) : part;
+    }
+    return operand;
+}
+
 struct ws_value *ws_fwd_staged_value(struct ws_fwd *f, struct ws_fwd_group group, int t, int slice)
 {
     struct ws_builder *b = &f->b;
     const struct ws_fwd_tiling *tiling = &f->tiling;
     const enum ws_fwd_value_form form = ws_fwd_value_form(f->spec);
     const int bytes = f->stage.value_row_bytes, first = group.first * tiling->side + t;
+    if (ws_fwd_transpose_load(f->spec) == WS_TRANSPOSE_LDS)
+        return load_transposing(f, first, slice);
     if (form == WS_FWD_VALUE_ROWS)
         return load_column(f, group, t, slice);
     if (form == WS_FWD_VALUE_FRAGMENTS)

@@ -12,6 +12,8 @@ enum {
     WS_FWD_ROUNDS_MAX = 32,
     WS_FWD_UNIT_KEYS_MAX = 8,
     WS_FWD_SPREAD_MAX = 8,
+    WS_FWD_BLOCK_KEYS = 4, /* of a block that a load from LDS transposes */
+    WS_FWD_BLOCK_DIMS = 16,
     WS_FWD_PIECE = 16, /* bytes of the widest LDS access */
 };
 
