@@ -151,7 +151,7 @@ static void pack_tiles(struct ws_fwd *f, int row, int slice, struct ws_value **s
 static void accumulate_block(struct ws_fwd *f, const struct ws_fwd_block *block,
                              ws_fwd_scores scores, bool is_packed)
 {
-    struct ws_value *p[WS_FWD_ROWS_MAX];
+    struct ws_value *p[WS_FWD_ROWS_MAX] = {NULL};
     ws_fwd_values values[WS_FWD_CHUNKS_MAX];
     for (int s = 0; s < f->slices; s++) {
         struct ws_fwd_group group = ws_fwd_group_at(f, 0);

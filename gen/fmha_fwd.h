@@ -377,6 +377,16 @@ enum ws_transpose_load ws_fwd_transpose_load(const struct ws_spec *spec);
 int ws_fwd_fragment_piece(const struct ws_fwd_tiling *tiling);
 int ws_fwd_fragment_bytes(const struct ws_fwd_tiling *tiling);
 
+/* Whether K lies in LDS in the order of its operands; bytes of V of a block. */
+bool ws_fwd_is_key_fragment(const struct ws_fwd *f);
+int ws_fwd_value_bytes(const struct ws_spec *spec, int block, int dims);
+
+/* Where a unit goes in a buffer, by its first key and its run; and the bytes from there to the unit
+ * of `keys` keys later, a multiple of 16. */
+struct ws_value *ws_fwd_target_place(struct ws_fwd *f, const struct ws_fwd_copy *copy,
+                                     struct ws_value *key, struct ws_value *run);
+int ws_fwd_key_step_bytes(const struct ws_fwd *f, const struct ws_fwd_copy *copy, int keys);
+
 /* K in fragment order: the operand of a chunk and a tile of scores. */
 int ws_fwd_key_fragment_bytes(const struct ws_fwd_tiling *tiling);
 

@@ -65,11 +65,6 @@ static struct run run_of_chunk(const struct ws_fwd *f, int c)
     return (struct run){c * f->tiling.chunk, f->tiling.chunk_run, f->tiling.chunk_step};
 }
 
-static bool is_key_fragment(const struct ws_fwd *f)
-{
-    return f->spec->lever[WS_LEVER_k_mode] == WS_K_MODE_LDS_FRAG;
-}
-
 /* The lane's place in an operand in fragment order, whose pieces have so many bytes. */
 static struct ws_value *fragment_place(struct ws_fwd *f, int piece, bool is_replicated)
 {
@@ -91,7 +86,7 @@ struct ws_value *ws_fwd_key_place(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
     const int bytes = f->stage.key_row_bytes;
-    if (is_key_fragment(f))
+    if (ws_fwd_is_key_fragment(f))
         return fragment_place(f, PIECE, f->tiling.chunk_step == 0);
     struct ws_value *row = ws_mul(b, ws_fwd_lane_key(f), ws_i32(b, (uint32_t)bytes));
     return ws_add(b, row, group_bytes(f, bytes, f->tiling.chunk_step));
@@ -101,7 +96,7 @@ struct ws_value *ws_fwd_staged_key(struct ws_fwd *f, int tile, int c)
 {
     struct ws_builder *b = &f->b;
     const int bytes = f->stage.key_row_bytes, key = ws_fwd_element_key(f, tile, 0);
-    if (is_key_fragment(f))
+    if (ws_fwd_is_key_fragment(f))
         return load_fragment(f, f->stage.key_place,
                              (tile * f->chunks + c) * ws_fwd_key_fragment_bytes(&f->tiling),
                              f->tiling.chunk_run, PIECE);

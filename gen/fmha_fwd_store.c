@@ -63,8 +63,9 @@ static int store_group(struct ws_fwd *f, int row, struct ws_fwd_group group, int
                        struct ws_view *view, struct ws_value *row_offset, struct ws_value *factor)
 {
     struct ws_builder *b = &f->b;
-    const int lane_bytes = group.tiles * WS_FWD_ELEMENT_BYTES, side = f->tiling.side;
-    const int rows = ws_is_mutant(f->mutant, padding) ? side : ws_fwd_group_rows(f, group);
+    const int lane_bytes = group.tiles * WS_FWD_ELEMENT_BYTES;
+    const int rows =
+        ws_is_mutant(f->mutant, padding) ? f->tiling.side : ws_fwd_group_rows(f, group);
     const int left = rows - ws_fwd_element_dim(f, i), length = run_length(f, rows);
     struct ws_value *dim = ws_fwd_first_dim(f);
     struct ws_value *offset = ws_mul(b, dim, ws_i32(b, (uint32_t)lane_bytes));

@@ -193,7 +193,7 @@ static void load_transposed(struct ws_fwd *f, const struct ws_fwd_block *block, 
     for (int t = 0; t < group.tiles; t++) {
         struct ws_value *head_dim = ws_i32(b, (uint32_t)(group.first * f->tiling.side + t));
         struct ws_value *row = ws_mul(b, head_dim, f->v_stride);
-        struct place place[WS_FWD_SLOTS_MAX];
+        struct place place[WS_FWD_SLOTS_MAX] = {{NULL, NULL}};
         for (int s = 0; block->last && s < slots; s++) {
             struct ws_value *key = bounded_key_bytes(f, block, slice, s);
             struct ws_value *lane = dim_bytes(f, group);
@@ -220,7 +220,7 @@ void ws_fwd_load_values(struct ws_fwd *f, const struct ws_fwd_block *block, int 
     struct ws_view view = ws_fwd_block_view(f, block, f->v_base, f->v_stride, f->spec->head_dim_v);
     const int constant = group.first * f->tiling.side * WS_FWD_ELEMENT_BYTES;
     const int slots = f->tiling.slice_run;
-    struct place place[WS_FWD_SLOTS_MAX];
+    struct place place[WS_FWD_SLOTS_MAX] = {{NULL, NULL}};
     view.alignment = ws_fwd_run_alignment(f, group.tiles * WS_FWD_ELEMENT_BYTES);
     for (int s = 0; s < slots; s++)
         place[s] = find_place(f, block, slice, group, s);

@@ -8,20 +8,19 @@
 /* What holds of a preset whatever the settings, and a shape that fills its workgroups. A distance
  * of 0 is not known: of gfx12's waits. */
 static const struct goal {
-    const char *preset;
+    const char *preset, *shape;
     int vgprs, lds_kib, block_n;
-    double lds_distance, global_distance; /* issue cycles from a load to its wait, at least */
     unsigned waits_to_zero;
-    const char *shape;
+    double lds_distance, global_distance; /* issue cycles from a load to its wait, at least */
 } goals[] = {
-    {"goal_d128", 240, 34, 32, 100, 500, 6, "B=1,Hq=1,Hk=1,Sq=128,Sk=2048"},
-    {"goal_d64", 256, 34, 32, 100, 500, 6, "B=1,Hq=1,Hk=1,Sq=128,Sk=2048"},
-    {"goal_gfx942_d128", 240, 64, 64, 100, 500, 8, "B=1,Hq=1,Hk=1,Sq=256,Sk=8192"},
-    {"goal_gfx942_d64", 240, 32, 64, 100, 500, 8, "B=1,Hq=1,Hk=1,Sq=512,Sk=8192"},
-    {"goal_gfx950_d128", 240, 64, 64, 100, 500, 8, "B=1,Hq=1,Hk=1,Sq=256,Sk=8192"},
-    {"goal_gfx950_d64", 240, 32, 64, 100, 500, 8, "B=1,Hq=1,Hk=1,Sq=512,Sk=8192"},
-    {"goal_gfx1201_d128", 240, 64, 64, 100, 500, 10, "B=1,Hq=1,Hk=1,Sq=256,Sk=4096"},
-    {"goal_gfx1201_d64", 256, 32, 64, 100, 500, 10, "B=1,Hq=1,Hk=1,Sq=256,Sk=4096"},
+    {"goal_d128", "B=1,Hq=1,Hk=1,Sq=128,Sk=2048", 240, 34, 32, 6, 100, 500},
+    {"goal_d64", "B=1,Hq=1,Hk=1,Sq=128,Sk=2048", 256, 34, 32, 6, 100, 500},
+    {"goal_gfx942_d128", "B=1,Hq=1,Hk=1,Sq=256,Sk=8192", 240, 64, 64, 8, 100, 500},
+    {"goal_gfx942_d64", "B=1,Hq=1,Hk=1,Sq=512,Sk=8192", 240, 32, 64, 8, 100, 500},
+    {"goal_gfx950_d128", "B=1,Hq=1,Hk=1,Sq=256,Sk=8192", 240, 64, 64, 8, 100, 500},
+    {"goal_gfx950_d64", "B=1,Hq=1,Hk=1,Sq=512,Sk=8192", 240, 32, 64, 8, 100, 500},
+    {"goal_gfx1201_d128", "B=1,Hq=1,Hk=1,Sq=256,Sk=4096", 240, 64, 64, 10, 100, 500},
+    {"goal_gfx1201_d64", "B=1,Hq=1,Hk=1,Sq=256,Sk=4096", 256, 32, 64, 10, 100, 500},
 };
 
 static const struct promise {
