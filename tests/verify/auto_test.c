@@ -70,27 +70,30 @@ static struct ws_config load(const char *preset, const struct problem *problem, 
     return config;
 }
 
-/* The number of the alternative that was picked, 0 for none. What the compiler wrote into the code
- * object is looked at again, not what the choice went by. */
-static size_t check(const struct problem *problem)
+/* What the compiler wrote into the code object, not what the choice went by. */
+static void check_object(const struct ws_spec *spec)
+{
+    struct ws_compiled compiled;
+    struct ws_object object;
+    struct ws_error error;
+    assert_ok(ws_compile(spec, NULL, &compiled, &error), &error);
+    assert_ok(ws_object_read(&object, compiled.code.bytes, compiled.code.size, &error), &error);
+    assert_int_equal(object.kernels[0].vgpr_spills + object.kernels[0].sgpr_spills, 0);
+    assert_int_equal(object.kernels[0].scratch_bytes, 0);
+    ws_object_free(&object);
+    ws_compiled_free(&compiled);
+}
+
+/* The number of the alternative that was picked, 0 for none. */
+static size_t pick(const struct problem *problem, struct ws_spec *spec)
 {
     char settings[1024];
     struct ws_config config = load("auto", problem, settings);
     const struct ws_config_point *point = &config.points[0];
-    struct ws_compiled compiled;
-    struct ws_object object;
-    struct ws_error error;
     size_t number = point->reason[0] ? 0 : point->number;
     if (!number)
         print_message("auto%s: %s\n", settings, point->reason);
-    if (number) {
-        assert_ok(ws_compile(&point->spec, NULL, &compiled, &error), &error);
-        assert_ok(ws_object_read(&object, compiled.code.bytes, compiled.code.size, &error), &error);
-        assert_int_equal(object.kernels[0].vgpr_spills + object.kernels[0].sgpr_spills, 0);
-        assert_int_equal(object.kernels[0].scratch_bytes, 0);
-        ws_object_free(&object);
-        ws_compiled_free(&compiled);
-    }
+    *spec = point->spec;
     ws_config_free(&config);
     return number;
 }
@@ -103,6 +106,7 @@ static int random_dim(uint64_t *random)
 static void a_sample(void **state)
 {
     uint64_t random = *(uint64_t *)*state;
+    struct ws_spec spec;
     for (int i = 0; i < SAMPLES; i++) {
         struct problem problem = {
             .head_dim_qk = random_dim(&random),
@@ -115,7 +119,8 @@ static void a_sample(void **state)
         problem.head_dim_v = next_random(&random) % 4 ? problem.head_dim_qk : random_dim(&random);
         if (problem.is_transposed)
             problem.features &= ~2U; /* varlen cannot be */
-        assert_true(check(&problem) > 0);
+        assert_true(pick(&problem, &spec) > 0);
+        check_object(&spec);
     }
 }
 
@@ -146,6 +151,7 @@ static void goals_come_first(void **state)
 static int check_all(int first, int end)
 {
     unsigned count = 0, by_number[32] = {0};
+    struct ws_spec spec;
     for (int dim = first; dim < end; dim += DIM_STEP) {
         for (unsigned i = 0; i < DTYPES * MASKS << FEATURES; i++, count++) {
             const struct problem problem = {.head_dim_qk = dim,
@@ -154,13 +160,14 @@ static int check_all(int first, int end)
                                             .features = i % (1U << FEATURES),
                                             .dtype = (i >> FEATURES) % DTYPES,
                                             .mask = (i >> FEATURES) / DTYPES};
-            by_number[check(&problem)]++;
+            by_number[pick(&problem, &spec)]++;
         }
         print_message("up to head dim %d: %u combinations, %u without a kernel; by alternative:",
                       dim, count, by_number[0]);
         for (int n = 1; n < 32; n++)
             print_message(by_number[n] ? " #%d %u" : "", n, by_number[n]);
         print_message("\n");
+        fflush(stdout);
     }
     return by_number[0] > 0;
 }
