@@ -2,13 +2,6 @@
 #include "gen/fmha_fwd.h"
 #include "ir/wave.h"
 
-/* Of scalars. There is no scalar division: without the read the result stays in vector registers,
- * and so does what is computed from it, descriptors included. */
-static struct ws_value *divide(struct ws_builder *b, struct ws_value *x, struct ws_value *y)
-{
-    return ws_first_lane(b, ws_divide(b, x, y));
-}
-
 int ws_fmha_fwd_rows(const struct ws_spec *spec)
 {
     const int side = ws_fwd_tiling(spec).side;
@@ -23,18 +16,18 @@ static struct ws_value *decode_grid(struct ws_fwd *f)
     const uint32_t rows = (uint32_t)ws_fmha_fwd_rows(f->spec);
     struct ws_value *heads = ws_kernel_arg(b, WS_FWD_ARG_heads_q);
     struct ws_value *tiles =
-        divide(b, ws_add(b, f->seqlen_q, ws_i32(b, rows - 1)), ws_i32(b, rows));
+        ws_divide_scalars(b, ws_add(b, f->seqlen_q, ws_i32(b, rows - 1)), ws_i32(b, rows));
     struct ws_value *workgroup = ws_workgroup(b), *sequence, *tile;
     if (f->spec->lever[WS_LEVER_grid_order] == WS_GRID_ORDER_LONGEST_FIRST) {
         struct ws_value *sequences = ws_mul(b, ws_kernel_arg(b, WS_FWD_ARG_batch), heads);
-        struct ws_value *turn = divide(b, workgroup, sequences);
+        struct ws_value *turn = ws_divide_scalars(b, workgroup, sequences);
         sequence = ws_sub(b, workgroup, ws_mul(b, turn, sequences));
         tile = ws_sub(b, ws_sub(b, tiles, ws_i32(b, 1)), turn);
     } else {
-        sequence = divide(b, workgroup, tiles);
+        sequence = ws_divide_scalars(b, workgroup, tiles);
         tile = ws_sub(b, workgroup, ws_mul(b, sequence, tiles));
     }
-    f->batch = divide(b, sequence, heads);
+    f->batch = ws_divide_scalars(b, sequence, heads);
     f->head_q = ws_sub(b, sequence, ws_mul(b, f->batch, heads));
     return tile;
 }
@@ -44,7 +37,8 @@ static void find_key_head(struct ws_fwd *f)
     struct ws_builder *b = &f->b;
     struct ws_value *heads_k = ws_kernel_arg(b, WS_FWD_ARG_heads_k);
     /* heads_q is a multiple of heads_k, so this is head_q / (heads_q / heads_k). */
-    f->head_k = divide(b, ws_mul(b, f->head_q, heads_k), ws_kernel_arg(b, WS_FWD_ARG_heads_q));
+    f->head_k =
+        ws_divide_scalars(b, ws_mul(b, f->head_q, heads_k), ws_kernel_arg(b, WS_FWD_ARG_heads_q));
     if (ws_is_mutant(f->mutant, kv_head))
         f->head_k = ws_remainder(b, ws_add(b, f->head_k, ws_i32(b, 1)), heads_k);
 }

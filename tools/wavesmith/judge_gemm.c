@@ -2,7 +2,7 @@
  *
  * An error is measured against sum_k |a_k b_k|, after half a subnormal step of the output's type
  * has been taken off. What may remain: the rounding of the result, u |c| (u = 2^-11 of f16, 2^-8 of
- * bf16, 2^-24 of f32), and that of sums in f32 in whatever order, (4 + sqrt K) 2^-24 of the sum of
+ * bf16, 2^-24 of f32), and that of sums in f32 in whatever order, (8 + 2 sqrt K) 2^-24 of the sum of
  * magnitudes: K roundings of partial sums no larger than that, which do not all point the same way.
  * Where the target loses subnormal inputs, the products that they are in are taken off, too.
  */
@@ -75,7 +75,7 @@ static void judge_element(struct ws_judgement *judgement, const float *a, const 
     double unresolved = blur(problem);
     double normalised = normalise(error, unresolved + lost_products(problem, a, b), magnitude);
     double limit =
-        judgement->roundoff * fabs(expected) / magnitude + (4 + sqrt((double)k)) * f32_roundoff;
+        judgement->roundoff * fabs(expected) / magnitude + (8 + 2 * sqrt((double)k)) * f32_roundoff;
     ws_judgement_add(judgement, error, normalised,
                      normalise(fabs((double)rounded - expected), unresolved, magnitude));
     if (!(normalised <= limit))

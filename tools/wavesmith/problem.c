@@ -291,10 +291,10 @@ static enum ws_status parse_axis(struct axis *axis, const struct ws_problem *pro
     char tensors[128];
     list_tensors(problem->kind, tensors);
     return ws_fail(error, WS_ERROR_ARGUMENT,
-                   "'%s' should name a tensor and an axis: %s, a colon, batch, %s%s%s; for "
+                   "'%s' should name a tensor and an axis: %s, a colon, batch%s%s or %s; for "
                    "instance %c:batch",
-                   text, tensors, names[WS_HEAD] ? names[WS_HEAD] : "",
-                   names[WS_HEAD] ? " or " : "or ", names[WS_TOKEN], tensors[0]);
+                   text, tensors, names[WS_HEAD] ? ", " : "", names[WS_HEAD] ? names[WS_HEAD] : "",
+                   names[WS_TOKEN], tensors[0]);
 }
 
 enum ws_status ws_problem_set_stride(struct ws_problem *problem, const char *text,
