@@ -184,6 +184,46 @@ static enum ws_status check_order(const struct ws_spec *spec, struct ws_error *e
     return WS_OK;
 }
 
+/* Loads to LDS write it from lane to lane, whole rows. */
+static enum ws_status check_dma(const struct ws_spec *spec, const struct ws_target *target,
+                                struct ws_error *error)
+{
+    const int *lever = spec->lever, unit = WS_FWD_PIECE / WS_FWD_ELEMENT_BYTES;
+    const struct ws_fwd_tiling tiling = ws_fwd_tiling(spec);
+    const int threads = lever[WS_LEVER_num_waves] * target->wave_size;
+    const bool is_staged = ws_fwd_stages_keys(spec) || ws_fwd_stages_values(spec);
+    if (lever[WS_LEVER_staging] != WS_STAGING_DMA)
+        return WS_OK;
+    if (target->dma_bytes < WS_FWD_PIECE)
+        return ws_fail(
+            error, WS_ERROR_SPEC,
+            "staging dma with arch %s: its loads to LDS have %d bytes a lane, and rows are "
+            "copied in pieces of 16; set staging: reg",
+            target->name, target->dma_bytes);
+    if (!is_staged || lever[WS_LEVER_addr] != WS_ADDR_BUFFER || lever[WS_LEVER_stages] < 2)
+        return ws_fail(
+            error, WS_ERROR_SPEC,
+            "staging dma is for K or V in LDS, through descriptors, into a buffer that is "
+            "not being read; set k_mode: lds, addr: buffer and stages: 2");
+    if (lever[WS_LEVER_k_mode] == WS_K_MODE_LDS_FRAG ||
+        (ws_fwd_stages_values(spec) && ws_fwd_value_form(spec) != WS_FWD_VALUE_ROWS) ||
+        lever[WS_LEVER_lds_layout] == WS_LDS_LAYOUT_PADDED)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "staging dma fills rows without gaps; set k_mode: lds or global, v_mode: "
+                       "tr_load, lds, rows or gather, and lds_layout: swizzled or plain");
+    if (spec->head_dim_qk % tiling.chunk || spec->head_dim_v % tiling.side ||
+        lever[WS_LEVER_block_n] * spec->head_dim_qk % (unit * threads) ||
+        lever[WS_LEVER_block_n] * spec->head_dim_v % (unit * threads))
+        return ws_fail(
+            error, WS_ERROR_SPEC,
+            "staging dma with head dims %d and %d, block_n %d and num_waves %d: all lanes "
+            "copy equally often, and no head dim is padded; set staging: reg, or a larger "
+            "block_n, or fewer waves",
+            spec->head_dim_qk, spec->head_dim_v, lever[WS_LEVER_block_n],
+            lever[WS_LEVER_num_waves]);
+    return WS_OK;
+}
+
 /* What the target's atoms rule out. */
 static enum ws_status check_target(const struct ws_spec *spec, const struct ws_target *target,
                                    struct ws_error *error)
@@ -233,6 +273,8 @@ enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *er
     if (!target)
         return ws_fail(error, WS_ERROR_SPEC, "unknown arch `%s`", spec->arch);
     enum ws_status status = check_target(spec, target, error);
+    if (status == WS_OK)
+        status = check_dma(spec, target, error);
     if (status == WS_OK)
         status = check_features(spec, error);
     if (status == WS_OK)

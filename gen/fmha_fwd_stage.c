@@ -16,6 +16,11 @@ static bool is_transposed(const struct ws_fwd *f)
     return ws_fwd_value_form(f->spec) != WS_FWD_VALUE_ROWS;
 }
 
+static bool is_dma(const struct ws_fwd *f)
+{
+    return f->spec->lever[WS_LEVER_staging] == WS_STAGING_DMA;
+}
+
 /* The unit that the thread copies in a round, or the last one if there are not enough. */
 static struct ws_value *unit_of(struct ws_fwd *f, const struct ws_fwd_copy *copy, int round)
 {
@@ -88,6 +93,27 @@ static struct ws_value *column_bytes(struct ws_fwd *f, const struct ws_fwd_copy 
     return ws_add(b, run, ws_i32(b, (uint32_t)(copy->first * WS_FWD_ELEMENT_BYTES)));
 }
 
+/* staging dma: units follow each other in LDS, so that a unit is the run whose place it is. */
+static struct ws_value *swizzled_bytes(struct ws_fwd *f, const struct ws_fwd_copy *copy, int round)
+{
+    struct ws_builder *b = &f->b;
+    const int row_bytes = copy->is_value ? f->stage.value_row_bytes : f->stage.key_row_bytes;
+    const int mask = ws_fwd_swizzle_mask(f->spec, row_bytes);
+    struct ws_value *key = ws_and(b, unit_key(f, copy, round), ws_i32(b, (uint32_t)mask));
+    return ws_mul(b, ws_xor(b, unit_run(f, copy, round), key), ws_i32(b, PIECE));
+}
+
+/* The LDS address of the first unit that the wave copies in a round. */
+static struct ws_value *dma_target(struct ws_fwd *f, const struct ws_fwd_copy *copy, int round,
+                                   struct ws_value *buffer)
+{
+    struct ws_builder *b = &f->b;
+    const int start =
+        round * f->stage.threads * PIECE + (copy->is_value ? f->stage.value_start : 0);
+    struct ws_value *place = ws_add(b, f->stage.wave_start, ws_i32(b, (uint32_t)start));
+    return buffer ? ws_add(b, place, buffer) : place;
+}
+
 /* Operands follow each other, their lanes too. */
 static struct ws_value *transposing_place(struct ws_fwd *f, struct ws_value *unit)
 {
@@ -116,7 +142,7 @@ static int columns_for(const struct ws_fwd *f, const struct ws_fwd_copy *copy, i
     const int rows = f->block / copy->keys, columns = power_of_two(runs);
     const bool is_one_wave = columns * copy->spread <= f->tiling.target->wave_size;
     const bool is_free = rounds_of(f, rows * columns) == rounds_of(f, rows * runs);
-    return is_one_wave && is_free && !copy->is_transposing ? columns : runs;
+    return is_one_wave && is_free && !copy->is_transposing && !is_dma(f) ? columns : runs;
 }
 
 static void add_copy(struct ws_fwd *f, struct ws_fwd_copy copy, int dims)
@@ -134,7 +160,8 @@ static void add_copy(struct ws_fwd *f, struct ws_fwd_copy copy, int dims)
     copy.step = is_alike && copy.units % f->stage.threads == 0 ? step : 0;
     for (int i = 0; i < (copy.step ? 1 : copy.rounds); i++) {
         struct ws_value *key = unit_key(f, &copy, i);
-        copy.source[i] = ws_add(b, ws_mul(b, key, stride), column_bytes(f, &copy, i));
+        struct ws_value *run = is_dma(f) ? swizzled_bytes(f, &copy, i) : column_bytes(f, &copy, i);
+        copy.source[i] = ws_add(b, ws_mul(b, key, stride), run);
         struct ws_value *place = copy.is_transposing
                                      ? transposing_place(f, unit_of(f, &copy, i))
                                      : ws_fwd_target_place(f, &copy, key, unit_run(f, &copy, i));
@@ -247,6 +274,13 @@ void ws_fwd_stage_start(struct ws_fwd *f)
     struct ws_value *array = ws_lds_array(b, "staged", bytes);
     stage->phase = spec->lever[WS_LEVER_stages] > 1 ? ws_i32(b, 0) : NULL;
     stage->array = array;
+    if (is_dma(f)) {
+        const int lanes = f->tiling.target->wave_size;
+        struct ws_value *wave = ws_shift_right(b, stage->item, ws_fwd_log2(lanes));
+        wave = ws_mul(b, ws_first_lane(b, wave), ws_i32(b, (uint32_t)(lanes * PIECE)));
+        stage->wave_start = ws_add(b, array, wave);
+        ws_lds_use_dma(b);
+    }
     add_copies(f);
     stage->key_read = ws_add(b, array, ws_fwd_key_place(f));
     stage->value_read = ws_add(b, array, ws_fwd_value_place(f, ws_fwd_group_at(f, 0)));
@@ -316,7 +350,7 @@ static struct ws_view source_view(struct ws_fwd *f, const struct ws_fwd_copy *co
 /* Key y of a unit. global: keys past the end read the last one. */
 static struct ws_value *load_key(struct ws_fwd *f, const struct ws_fwd_copy *copy,
                                  const struct ws_fwd_block *block, const struct ws_view *view,
-                                 int round, int y)
+                                 struct ws_value *buffer, int round, int y)
 {
     struct ws_builder *b = &f->b;
     struct ws_value *stride = copy->is_value ? f->v_stride : f->k_stride;
@@ -333,18 +367,23 @@ static struct ws_value *load_key(struct ws_fwd *f, const struct ws_fwd_copy *cop
         lane = ws_add(b, lane, scalar); /* the range check asks for all of it in the lanes */
         scalar = NULL;
     }
+    if (is_dma(f)) {
+        ws_lds_dma(b, view, lane, scalar, dma_target(f, copy, round, buffer));
+        return NULL;
+    }
     return copy->is_transposing ? ws_load_transposed(b, view, lane, scalar, 0)
                                 : ws_load(b, view, lane, scalar, 0, dwords);
 }
 
-static void load_block(struct ws_fwd *f, const struct ws_fwd_block *block)
+/* Of a block that goes to the buffer that starts at `buffer` (NULL: the first one). */
+static void load_block(struct ws_fwd *f, const struct ws_fwd_block *block, struct ws_value *buffer)
 {
     for (int c = 0; c < f->stage.copies; c++) {
         struct ws_fwd_copy *copy = &f->stage.copy[c];
         struct ws_view view = source_view(f, copy, block);
         for (int i = 0; i < copy->rounds; i++)
             for (int y = 0; y < copy->keys; y++)
-                copy->loaded[i][y] = load_key(f, copy, block, &view, i, y);
+                copy->loaded[i][y] = load_key(f, copy, block, &view, buffer, i, y);
     }
 }
 
@@ -387,6 +426,10 @@ static void store_unit(struct ws_fwd *f, const struct ws_fwd_copy *copy, int rou
 static void store_block(struct ws_fwd *f, struct ws_value *buffer)
 {
     struct ws_builder *b = &f->b;
+    if (is_dma(f)) {
+        ws_lds_await(b);
+        return;
+    }
     for (int c = 0; c < f->stage.copies; c++) {
         const struct ws_fwd_copy *copy = &f->stage.copy[c];
         for (int i = 0; i < copy->rounds; i++) {
@@ -414,7 +457,7 @@ void ws_fwd_stage_first(struct ws_fwd *f, const struct ws_fwd_bounds *bounds)
     block.last = ws_sub(b, ws_sub(b, f->seqlen_k, ws_i32(b, 1)), bounds->begin);
     ws_branch_begin(b, &branch, ws_compare(b, WS_SIGNED_LESS, bounds->begin, bounds->end), false,
                     NULL, 0);
-    load_block(f, &block);
+    load_block(f, &block, NULL);
     store_block(f, NULL);
     ws_branch_end(b, &branch);
     all_waves_meet(f);
@@ -433,7 +476,9 @@ void ws_fwd_stage_block(struct ws_fwd *f, const struct ws_fwd_block *block)
         stage->key_place = ws_add(b, stage->key_read, stage->phase);
         stage->value_place = ws_add(b, stage->value_read, stage->phase);
     }
-    load_block(f, &next);
+    load_block(f, &next,
+               stage->phase ? ws_sub(b, ws_i32(b, (uint32_t)stage->buffer_bytes), stage->phase)
+                            : NULL);
 }
 
 void ws_fwd_stage_turn(struct ws_fwd *f)

@@ -41,9 +41,10 @@ struct ws_fwd_stage {
     int value_start, buffer_bytes;      /* V follows K in a buffer */
     struct ws_fwd_copy copy[WS_FWD_COPIES_MAX];
     int copies;
-    struct ws_value *array; /* LDS address of the first buffer */
-    struct ws_value *item;  /* of the workgroup */
-    struct ws_value *phase; /* start of the buffer that is read; NULL: there is one only */
+    struct ws_value *array;      /* LDS address of the first buffer */
+    struct ws_value *item;       /* of the workgroup */
+    struct ws_value *wave_start; /* staging dma: LDS address of the wave's first unit of K */
+    struct ws_value *phase;      /* start of the buffer that is read; NULL: there is one only */
     /* LDS addresses of the lane's row of an operand: in the first buffer, carried opaquely; of Q;
      * and in the buffer that is read. */
     struct ws_value *key_read, *value_read, *query_read;

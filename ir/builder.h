@@ -30,6 +30,7 @@ struct ws_builder {
     struct LLVMOpaqueValue *function;
     const struct ws_arg_table *args;
     bool is_late;                /* ws_kernel_args_late */
+    bool uses_dma;               /* ws_lds_use_dma */
     struct LLVMOpaqueValue *one; /* f32, but the optimiser cannot know that */
     struct LLVMOpaqueType *i1, *i16, *i32, *i64, *f16, *bf16, *f32, *global_pointer;
 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/llvm.h"
+#include "ir/tile.h"
 
 enum { LOCAL_SPACE = 3, ARRAY_ALIGNMENT = 16 };
 
@@ -25,11 +26,36 @@ static LLVMValueRef pointer(struct ws_builder *b, struct ws_value *address, int 
     return LLVMBuildIntToPtr(b->llvm, place, type, "");
 }
 
+static LLVMMetadataRef node_of(struct ws_builder *b, const char *name, LLVMMetadataRef domain)
+{
+    LLVMMetadataRef parts[] = {LLVMMDStringInContext2(b->context, name, strlen(name)), domain};
+    return LLVMMDNodeInContext2(b->context, parts, domain ? 2 : 1);
+}
+
+static void set_metadata(struct ws_builder *b, LLVMValueRef access, const char *kind,
+                         LLVMMetadataRef scope)
+{
+    LLVMMetadataRef list = LLVMMDNodeInContext2(b->context, &scope, 1);
+    LLVMSetMetadata(access, LLVMGetMDKindIDInContext(b->context, kind, (unsigned)strlen(kind)),
+                    LLVMMetadataAsValue(b->context, list));
+}
+
+/* What is read and what is being written are different buffers, or every read would wait. */
+static void set_scope(struct ws_builder *b, LLVMValueRef access, bool is_dma)
+{
+    LLVMMetadataRef domain = node_of(b, "lds", NULL);
+    LLVMMetadataRef read = node_of(b, "read", domain), written = node_of(b, "written", domain);
+    set_metadata(b, access, "alias.scope", is_dma ? written : read);
+    set_metadata(b, access, "noalias", is_dma ? read : written);
+}
+
 static struct ws_value *load_type(struct ws_builder *b, LLVMTypeRef type, struct ws_value *address,
                                   int constant, int alignment)
 {
     LLVMValueRef load = LLVMBuildLoad2(b->llvm, type, pointer(b, address, constant), "");
     LLVMSetAlignment(load, (unsigned)alignment);
+    if (b->uses_dma)
+        set_scope(b, load, false);
     return ws_wrap(load);
 }
 
@@ -54,7 +80,36 @@ struct ws_value *ws_lds_load_transposed(struct ws_builder *b, struct ws_value *a
     LLVMTypeRef type = LLVMVectorType(b->i16, 4);
     struct ws_value *place = ws_wrap(pointer(b, address, constant));
     struct ws_value *column = ws_intrinsic(b, "llvm.amdgcn.ds.read.tr16.b64", &type, 1, &place, 1);
+    if (b->uses_dma)
+        set_scope(b, ws_llvm(column), false);
     return ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(column), LLVMVectorType(b->i32, 2), ""));
+}
+
+void ws_lds_use_dma(struct ws_builder *b)
+{
+    b->uses_dma = true;
+}
+
+void ws_lds_dma(struct ws_builder *b, const struct ws_view *view, struct ws_value *lane_offset,
+                struct ws_value *scalar_offset, struct ws_value *address)
+{
+    enum { LANE_BYTES = 16 };
+    struct ws_value *zero = ws_i32(b, 0);
+    struct ws_value *operands[] = {
+        view->base,  ws_wrap(pointer(b, address, 0)),      ws_i32(b, LANE_BYTES),
+        lane_offset, scalar_offset ? scalar_offset : zero, zero,
+        zero,
+    };
+    struct ws_value *load =
+        ws_intrinsic(b, "llvm.amdgcn.raw.buffer.load.lds", NULL, 0, operands, 7);
+    set_scope(b, ws_llvm(load), true);
+}
+
+void ws_lds_await(struct ws_builder *b)
+{
+    const uint32_t vmcnt_0 = 0x0F70; /* of s_waitcnt on gfx9: the other counters at their most */
+    struct ws_value *counters = ws_i32(b, vmcnt_0);
+    ws_intrinsic(b, "llvm.amdgcn.s.waitcnt", NULL, 0, &counters, 1);
 }
 
 struct ws_value *ws_lds_load_half(struct ws_builder *b, struct ws_value *address, int constant,

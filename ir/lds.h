@@ -26,6 +26,16 @@ struct ws_value *ws_lds_load_transposed(struct ws_builder *b, struct ws_value *a
 struct ws_value *ws_lds_load_half(struct ws_builder *b, struct ws_value *address, int constant,
                                   struct ws_value *pair, bool high);
 
+/* Loads that write to LDS themselves. Before the first access of LDS: says that there will be some,
+ * and that what they write is not read before ws_lds_await and a barrier. Then: each lane loads 16
+ * bytes from lane_offset + scalar_offset (or NULL) of a buffer view, and lane l's go to address +
+ * 16 l; the address is the same in all lanes. Last: waits for them. */
+struct ws_view;
+void ws_lds_use_dma(struct ws_builder *b);
+void ws_lds_dma(struct ws_builder *b, const struct ws_view *view, struct ws_value *lane_offset,
+                struct ws_value *scalar_offset, struct ws_value *address);
+void ws_lds_await(struct ws_builder *b);
+
 /* Stores a packed vector; or the low or high half of an i32. */
 void ws_lds_store(struct ws_builder *b, struct ws_value *address, int constant,
                   struct ws_value *value, int alignment);

@@ -139,6 +139,7 @@ static const char *base_of(enum ws_lever lever)
         {WS_LEVER_stages, "head_dim=64 addr=buffer k_mode=lds"},
         {WS_LEVER_v_mode, "head_dim=64 arch=gfx1201 addr=buffer"},
         {WS_LEVER_row_sum, "head_dim=64 arch=gfx942 rescale=lazy_sum"},
+        {WS_LEVER_staging, "head_dim=64 arch=gfx950 addr=buffer k_mode=lds stages=2 num_waves=2"},
         {WS_LEVER_atom, "head_dim=64 arch=gfx942 block_n=32"},
         {WS_LEVER_unroll, "head_dim=64 addr=buffer k_mode=lds stages=2"},
     };
@@ -204,6 +205,11 @@ static void conflicts_have_reasons(void **state)
         {"head_dim=64 arch=gfx1250", "no layout file"},
         {"head_dim=64 arch=gfx942 row_sum=matrix", "set row_sum: dot"},
         {"head_dim=64 rescale=lazy_sum row_sum=matrix", "set row_sum: dot"},
+        {"head_dim=64 arch=gfx942 k_mode=lds staging=dma", "4 bytes a lane"},
+        {"head_dim=64 arch=gfx950 k_mode=lds staging=dma", "addr: buffer and stages: 2"},
+        {"head_dim=72 arch=gfx950 k_mode=lds staging=dma addr=buffer stages=2",
+         "no head dim is padded"},
+        {"head_dim=64 arch=gfx950 k_mode=lds_frag staging=dma addr=buffer stages=2", "k_mode: lds"},
         {"head_dim=64 v_mode=tr_load", "set v_mode: lds_frag"},
         {"head_dim=64 arch=gfx1201 v_mode=tr_load alignment=8", "set alignment: 16"},
     };

@@ -106,6 +106,8 @@ static const struct claim {
     {"gemm", "bm_tiles=2 bn_tiles=2", "block_k", "64", "32", MATRIX, 1},
     {"gemm", "bm_tiles=2 bn_tiles=2 stages=1", "block_k", "128", "64", MATRIX, 1},
     {"swap_d64", "arch=gfx942 bm_tiles=1 block_n=32", "atom", "16x16", "32x32", ALL, 1},
+    {"goal_gfx950_d64", "k_mode=lds v_mode=tr_load", "staging", "dma", "reg", LDS, -1},
+    {"goal_gfx950_d64", "k_mode=lds v_mode=tr_load", "staging", "reg", "dma", LDS, 1},
     {"goal_gfx942_d64", "", "row_sum", "dot", "matrix", VECTOR, 1},
     {"goal_gfx942_d64", "", "row_sum", "matrix", "dot", VECTOR, -1},
     {"swap_d64", "arch=gfx942 bm_tiles=1 block_n=32", "atom", "32x32", "16x16", ALL, -1},
