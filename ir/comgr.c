@@ -13,13 +13,12 @@
 #include "ir/comgr_api.h"
 #include "ir/compile_module.h"
 
-enum { OPTIONS_MAX = 2 + 2 * WS_BACKEND_OPTIONS_MAX, OLDEST_LLVM = 17 };
+enum { OPTIONS_MAX = 2 + 2 * WS_BACKEND_OPTIONS_MAX };
 
 /* How the linker inside reports an intrinsic that the compiler took for a function. */
 #define UNDEFINED "undefined symbol: "
 
-#define ADVICE                                                                                     \
-    "; name a newer one in WS_COMGR_LIBRARY (ROCm 6.0 holds LLVM 17) or take backend llvm"
+#define ADVICE "; name a newer one in WS_COMGR_LIBRARY or take backend llvm"
 #define ISA_PREFIX WS_TRIPLE "--"
 
 struct ws_comgr {
@@ -300,11 +299,8 @@ enum ws_status ws_comgr_supports(struct ws_comgr *comgr, const char *cpu, struct
     enum ws_status status = ws_comgr_describe(comgr, &info, error);
     if (status)
         return status;
-    char age[64] = "";
-    if (info.llvm_major < OLDEST_LLVM)
-        snprintf(age, sizeof age, ": its LLVM is older than %d", OLDEST_LLVM);
-    return ws_fail(error, WS_ERROR_ENVIRONMENT, "comgr %s, %s, does not know %s%s" ADVICE,
-                   info.version, info.library, cpu, age);
+    return ws_fail(error, WS_ERROR_ENVIRONMENT, "comgr %s, %s, does not know %s" ADVICE,
+                   info.version, info.library, cpu);
 }
 
 /* "-mllvm X" of each option. Points into `lines`, which it cuts up. */
@@ -379,7 +375,7 @@ static enum ws_status compile(struct ws_comgr *comgr, const struct ws_job *job,
     return WS_OK;
 }
 
-enum ws_status ws_comgr_compile(struct ws_comgr *comgr, const struct ws_job *job,
+enum ws_status ws_comgr_compile(struct ws_comgr *comgr, int llvm_major, const struct ws_job *job,
                                 struct ws_code *code, struct ws_error *error)
 {
     LLVMContextRef context = LLVMContextCreate();
@@ -387,7 +383,7 @@ enum ws_status ws_comgr_compile(struct ws_comgr *comgr, const struct ws_job *job
     enum ws_status status = ws_module_read(context, job->ir, &module, error);
     if (!status) {
         ws_module_set_abi(module);
-        ws_module_make_portable(module);
+        ws_module_make_portable(module, llvm_major);
         LLVMMemoryBufferRef bitcode = LLVMWriteBitcodeToMemoryBuffer(module);
         status = compile(comgr, job, bitcode, code, error);
         LLVMDisposeMemoryBuffer(bitcode);

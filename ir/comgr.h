@@ -19,8 +19,8 @@ enum ws_status ws_comgr_describe(struct ws_comgr *comgr, struct ws_backend_info 
 /* WS_ERROR_ENVIRONMENT with the reason, and what would do, if it does not know the cpu. */
 enum ws_status ws_comgr_supports(struct ws_comgr *comgr, const char *cpu, struct ws_error *error);
 
-/* Fills code->bytes and code->stages. */
-enum ws_status ws_comgr_compile(struct ws_comgr *comgr, const struct ws_job *job,
+/* Fills code->bytes and code->stages. llvm_major is the one that ws_comgr_describe tells. */
+enum ws_status ws_comgr_compile(struct ws_comgr *comgr, int llvm_major, const struct ws_job *job,
                                 struct ws_code *code, struct ws_error *error);
 
 #endif

@@ -118,10 +118,10 @@ static void replace_suffixed(LLVMModuleRef module, LLVMBuilderRef builder, LLVMV
     LLVMDeleteFunction(function);
 }
 
-void ws_module_make_portable(LLVMModuleRef module)
+void ws_module_make_portable(LLVMModuleRef module, int llvm_major)
 {
     LLVMSetDataLayout(module, "");
-    ws_module_set_flag(module, "amdgpu_code_object_version", 500); /* its name before LLVM 20 */
+    ws_module_make_older(module, llvm_major);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
     for (LLVMValueRef f = LLVMGetFirstFunction(module), next; f; f = next) {
         next = LLVMGetNextFunction(f);

@@ -36,8 +36,9 @@ static enum ws_status compile(const struct ws_job *job, struct ws_comgr *comgr,
              job->backend == WS_BACKEND_COMGR ? "comgr" : "llvm");
     memcpy(code->backend_version, result->info.version, sizeof code->backend_version);
     ws_build_identity(job, &result->info, code->build_id);
-    status = job->backend == WS_BACKEND_COMGR ? ws_comgr_compile(comgr, job, code, error)
-                                              : ws_llvm_compile(job, code, error);
+    status = job->backend == WS_BACKEND_COMGR
+                 ? ws_comgr_compile(comgr, result->info.llvm_major, job, code, error)
+                 : ws_llvm_compile(job, code, error);
     if (!status && job->kind == WS_JOB_CODE)
         status = ws_code_check(code, job->cpu, error);
     return status;

@@ -20,11 +20,17 @@ void ws_module_set_flag(LLVMModuleRef module, const char *name, unsigned value);
 /* Pins triple and code object version 5. */
 void ws_module_set_abi(LLVMModuleRef module);
 
-/* Brings a module into a form that LLVM 17 and newer read: no attributes on declarations, which
- * newer LLVMs put there and older ones reject; no data layout, which they have of their own; lane
- * intrinsics in their old i32 form. Older ones add what they know of an intrinsic when they read
- * it. The result is not valid for the LLVM of this library until it has been written and read
- * again. */
-void ws_module_make_portable(LLVMModuleRef module);
+/* Brings a module into a form that an LLVM of 15 or newer reads and compiles rightly: no attributes
+ * on declarations, which newer LLVMs put there and older ones reject; no data layout, which they
+ * have of their own; lane intrinsics in their old i32 form; and ws_module_make_older. Older ones add
+ * what they know of an intrinsic when they read it. The result is not valid for the LLVM of this
+ * library until it has been written and read again. */
+void ws_module_make_portable(LLVMModuleRef module, int llvm_major);
+
+/* The part that depends on the version. Before 20: the older name of the code object version flag
+ * too, which newer LLVMs take for a second one. Before 18: conversions to bf16 as integer
+ * arithmetic, constants of dot products hidden. Before 17: the hardware's exponent and logarithm as
+ * the generic ones. */
+void ws_module_make_older(LLVMModuleRef module, int llvm_major);
 
 #endif
