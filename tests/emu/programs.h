@@ -87,15 +87,15 @@ static u32 array_registers(u32 i, const u32 *in)
 
 static u32 array_bytes(u32 i, const u32 *in)
 {
-    u8 a[100];
-    i8 b[33];
+    u8 a[44];
+    i8 b[19];
     u32 sum = 0;
-    for (u32 k = 0; k < 100; k++)
+    for (u32 k = 0; k < 44; k++)
         a[k] = (u8)(in[k] >> (k + i) % 24);
-    for (u32 k = 0; k < 33; k++)
-        b[k] = (i8)a[(k * 3 + i) % 100];
-    for (u32 k = 0; k < 60; k++)
-        sum = sum * 5 + a[(sum + k) % 100] + (u32)b[sum % 33];
+    for (u32 k = 0; k < 19; k++)
+        b[k] = (i8)a[(k * 3 + i) % 44];
+    for (u32 k = 0; k < 12; k++)
+        sum = sum * 5 + a[(sum + k) % 44] + (u32)b[sum % 19];
     return sum;
 }
 
@@ -108,7 +108,7 @@ static u32 array_halves(u32 i, const u32 *in)
         a[k] = (u16)(in[k] >> (i & 15));
     for (u32 k = 0; k < 17; k++)
         b[k] = (i16)(a[(k + i) % 31] * 3);
-    for (u32 k = 0; k < 40; k++) {
+    for (u32 k = 0; k < 16; k++) {
         sum = sum * 3 + a[sum % 31] + (u32)b[(sum >> 5) % 17];
         a[sum % 31] = (u16)sum;
     }
@@ -120,7 +120,7 @@ static u32 array_doubles(u32 i, const u32 *in)
     f64 a[12], sum = 0;
     for (u32 k = 0; k < 12; k++)
         a[k] = (f64)(i32)in[k] / 3;
-    for (u32 k = 0; k < 30; k++) {
+    for (u32 k = 0; k < 12; k++) {
         u32 at = (in[k] + i) % 12;
         sum = sum / 2 + a[at];
         a[(at * 5 + 1) % 12] -= sum;
