@@ -101,13 +101,31 @@ static float rounded_score(const struct row *row, int64_t key)
  */
 static const double below_sink = 0x1p-118;
 
+/* Where the target's matrix products take subnormal inputs as 0 (ws_problem.loses_subnormals). */
+static bool is_lost(const struct row *row, double x)
+{
+    return row->problem->loses_subnormals && fabs(x) < resolutions[row->problem->dtype].normal;
+}
+
+/* What of a dot product lies in such inputs, by magnitude. */
+static double lost_part(const struct row *row, const float *q, const float *k)
+{
+    double lost = 0;
+    for (int64_t d = 0; d < row->problem->size.head_dim_qk && row->problem->loses_subnormals; ++d)
+        if (is_lost(row, (double)q[d]) || is_lost(row, (double)k[d]))
+            lost += fabs((double)q[d] * (double)k[d]);
+    return lost;
+}
+
 /* What f32 loses of a score. */
 static double score_slack(const struct row *row, int64_t key, double score)
 {
     const struct ws_problem *problem = row->problem;
     double magnitude = (double)ws_problem_scale(problem) *
                        ws_dot_magnitude(row->q, key_row(row, WS_K, key), problem->size.head_dim_qk);
-    return 8 * 0x1p-24 * (magnitude + fabs(score));
+    double lost =
+        (double)ws_problem_scale(problem) * lost_part(row, row->q, key_row(row, WS_K, key));
+    return 8 * 0x1p-24 * (magnitude + fabs(score)) + lost;
 }
 
 /* The part of the softmax that the keys have beside the sink, and LSE with it. */
@@ -136,19 +154,22 @@ static bool exact_row(struct ws_reference *reference, const struct row *row)
         return false;
     double half_step = resolutions[row->problem->dtype].half_step;
     double normal = resolutions[row->problem->dtype].normal;
-    const double negligible = 0x1p-60;
+    const double negligible = 0x1p-60,
+                 headroom = 32; /* of the largest P, where subnormals are lost */
     double sum = 0;
     for (int64_t j = row->keys.begin; j < row->keys.end; ++j) {
         double p = exp(reference->scores[j] - max);
         if (p > negligible)
             reference->slack = fmax(reference->slack, score_slack(row, j, reference->scores[j]));
         double blur = p < normal ? fmin(p, 2 * half_step) : 0;
+        if (is_lost(row, p * headroom))
+            blur = p;
         const float *v = key_row(row, WS_V, j);
         sum += p;
         for (int64_t d = 0; d < columns; ++d) {
             reference->o[d] += p * (double)v[d];
             reference->magnitude[d] += p * fabs((double)v[d]);
-            reference->blur[d] += blur * fabs((double)v[d]);
+            reference->blur[d] += (is_lost(row, (double)v[d]) ? p : blur) * fabs((double)v[d]);
         }
     }
     reference->lse = max + log(sum);

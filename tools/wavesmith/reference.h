@@ -15,8 +15,9 @@ struct ws_reference {
     double *o;         /* exact */
     double *magnitude; /* sum_j p_j |v_j|: what an error is measured against */
     double *blur; /* what cannot be resolved near 0: half a subnormal step of O, a step (p_j may be
-                     truncated) of every subnormal p_j (the largest being 1) times |v_j|, and
-                     what f32 loses of O below a sink that is far above every score */
+                     truncated) of every subnormal p_j (the largest being 1) times |v_j|, all of
+                     them where the target loses subnormal inputs, as it does v_j, and what
+                     f32 loses of O below a sink that is far above every score */
     float *rounded;     /* O of the rounding reference */
     double lse;         /* natural log; -inf where no key is visible */
     double rounded_lse; /* of the rounding reference */
