@@ -148,6 +148,20 @@ static void goals_come_first(void **state)
     }
 }
 
+/* The levers of goal_d128 spill at no head dim from 16 to 128, padded ones too. */
+static void goal_levers_have_room(void **state)
+{
+    (void)state;
+    for (int dim = DIM_MIN; dim <= DIM_MAX; dim += DIM_STEP) {
+        char settings[1024];
+        const struct problem problem = {
+            .head_dim_qk = dim, .head_dim_v = dim, .alignment = 16, .features = 1};
+        struct ws_config config = load("goal_d128", &problem, settings);
+        check_object(&config.points[0].spec);
+        ws_config_free(&config);
+    }
+}
+
 static int check_all(int first, int end)
 {
     unsigned count = 0, by_number[32] = {0};
@@ -183,6 +197,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(a_sample, &seed),
         cmocka_unit_test(goals_come_first),
+        cmocka_unit_test(goal_levers_have_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
