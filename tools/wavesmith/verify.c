@@ -394,22 +394,47 @@ static void show_progress(uint64_t done, uint64_t total)
                 done == total ? "\r               \r" : "");
 }
 
-static enum ws_status check_all(struct verification *v, struct ws_error *error)
+static bool is_refused(const struct verification *v, size_t index)
 {
-    const struct ws_arguments *arguments = v->arguments;
-    bool is_random = arguments->given[WS_OPTION_random];
-    uint64_t points = v->points.end - v->points.first;
-    uint64_t total = is_random ? arguments->random : points;
+    return v->points.config.points[index].reason[0];
+}
+
+static enum ws_status check_points(struct verification *v, struct ws_error *error)
+{
+    const uint64_t total = v->points.end - v->points.first;
     enum ws_status status = WS_OK;
-    for (uint64_t i = 0; i < total && status == WS_OK; ++i) {
-        size_t index = v->points.first + (size_t)(i % points);
-        if (v->points.config.points[index].reason[0])
-            skip_point(v, &v->points.config.points[index]);
-        else if (is_random)
-            status = check_random_problem(v, index, i, error);
+    for (size_t i = v->points.first; i < v->points.end && status == WS_OK; ++i) {
+        if (is_refused(v, i))
+            skip_point(v, &v->points.config.points[i]);
         else
-            status = check_shape(v, index, error);
-        show_progress(i + 1, total);
+            status = check_shape(v, i, error);
+        show_progress(i - v->points.first + 1, total);
+    }
+    return status;
+}
+
+/* Problems go round the points that are not refused, so that as many are checked as were asked
+ * for; the others are skipped once. */
+static enum ws_status check_randomly(struct verification *v, struct ws_error *error)
+{
+    const uint64_t total = v->arguments->random;
+    enum ws_status status = WS_OK;
+    uint64_t refused = 0;
+    for (size_t i = v->points.first; i < v->points.end; ++i)
+        if (is_refused(v, i)) {
+            skip_point(v, &v->points.config.points[i]);
+            refused++;
+        }
+    if (refused == v->points.end - v->points.first)
+        return WS_OK;
+    size_t index = v->points.first;
+    for (uint64_t done = 0; done < total && status == WS_OK; index++) {
+        if (index == v->points.end)
+            index = v->points.first;
+        if (is_refused(v, index))
+            continue;
+        status = check_random_problem(v, index, done++, error);
+        show_progress(done, total);
     }
     return status;
 }
@@ -424,7 +449,8 @@ int ws_command_verify(const struct ws_arguments *arguments)
         ws_results_begin(&v.results, arguments->json);
         if (!arguments->given[WS_OPTION_seed])
             fprintf(stderr, "wavesmith: seed %llu\n", (unsigned long long)v.seed);
-        status = check_all(&v, &error);
+        status = arguments->given[WS_OPTION_random] ? check_randomly(&v, &error)
+                                                    : check_points(&v, &error);
         if (status == WS_OK)
             code = ws_results_end(&v.results);
         else
