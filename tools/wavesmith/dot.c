@@ -45,6 +45,15 @@ double ws_dot_magnitude(const float *a, const float *b, int64_t length)
     return total;
 }
 
+double ws_dot_lost(const float *a, const float *b, int64_t length, float below)
+{
+    double lost = 0;
+    for (int64_t d = 0; d < length && below > 0; ++d)
+        if (fabsf(a[d]) < below || fabsf(b[d]) < below)
+            lost += fabs((double)a[d] * (double)b[d]);
+    return lost;
+}
+
 float ws_dot_in_order(const float *a, const float *b, int64_t length)
 {
     float sum = 0;

@@ -10,4 +10,7 @@ float ws_dot_rounded(const float *a, const float *b, int64_t length);
 float ws_dot_in_order(const float *a, const float *b, int64_t length);
 double ws_dot_magnitude(const float *a, const float *b, int64_t length);
 
+/* Of the products with a factor whose magnitude is below `below`, the sum of magnitudes. */
+double ws_dot_lost(const float *a, const float *b, int64_t length, float below);
+
 #endif

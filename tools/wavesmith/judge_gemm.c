@@ -35,17 +35,6 @@ static double blur(const struct ws_problem *problem)
     return problem->dtype == WS_F16 ? 0x1p-25 : 0x1p-134;
 }
 
-/* The products in which a subnormal number is, by magnitude. */
-static double lost_products(const struct ws_problem *problem, const float *a, const float *b)
-{
-    const float normal = problem->dtype == WS_F16 ? 0x1p-14F : 0x1p-126F;
-    double lost = 0;
-    for (int64_t k = 0; k < problem->size.k && problem->loses_subnormals; ++k)
-        if (fabsf(a[k]) < normal || fabsf(b[k]) < normal)
-            lost += fabs((double)a[k] * (double)b[k]);
-    return lost;
-}
-
 /* What of an error counts, against the magnitude of the sum; NaN stays NaN. */
 static double normalise(double error, double unresolved, double magnitude)
 {
@@ -73,7 +62,8 @@ static void judge_element(struct ws_judgement *judgement, const float *a, const 
         rounded = ws_dtype_round(problem->dtype, rounded);
     double error = fabs((double)got - expected);
     double unresolved = blur(problem);
-    double normalised = normalise(error, unresolved + lost_products(problem, a, b), magnitude);
+    double lost = ws_dot_lost(a, b, k, problem->lost_below);
+    double normalised = normalise(error, unresolved + lost, magnitude);
     double limit =
         judgement->roundoff * fabs(expected) / magnitude + (8 + 2 * sqrt((double)k)) * f32_roundoff;
     ws_judgement_add(judgement, error, normalised,

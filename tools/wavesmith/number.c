@@ -76,6 +76,11 @@ float ws_dtype_round(enum ws_dtype dtype, float value)
     return ws_dtype_unpack(dtype, ws_dtype_pack(dtype, value));
 }
 
+float ws_dtype_normal(enum ws_dtype dtype)
+{
+    return dtype == WS_F16 ? 0x1p-14F : 0x1p-126F;
+}
+
 double ws_unit_roundoff(enum ws_dtype dtype)
 {
     return dtype == WS_F16 ? 0x1p-11 : 0x1p-8;

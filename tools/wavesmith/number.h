@@ -19,6 +19,9 @@ float ws_dtype_unpack(enum ws_dtype dtype, uint16_t bits);
 /* The nearest value that the type can hold. */
 float ws_dtype_round(enum ws_dtype dtype, float value);
 
+/* The smallest normal number: 2^-14 or 2^-126. */
+float ws_dtype_normal(enum ws_dtype dtype);
+
 /* Half the distance of two neighbours at 1: 2^-11 or 2^-8. */
 double ws_unit_roundoff(enum ws_dtype dtype);
 

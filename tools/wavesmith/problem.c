@@ -116,7 +116,7 @@ enum ws_status ws_problem_init(struct ws_problem *problem, const struct ws_spec 
         .kind = spec->kind,
         .dtype = spec->dtype,
         .out = spec->out,
-        .loses_subnormals = strcmp(spec->arch, "gfx90a") == 0,
+        .lost_below = strcmp(spec->arch, "gfx90a") == 0 ? ws_dtype_normal(spec->dtype) : 0,
         .alignment = spec->alignment,
         .score_scale = 1,
         .layout = layout,

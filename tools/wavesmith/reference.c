@@ -35,10 +35,8 @@ void ws_reference_free(struct ws_reference *reference)
     *reference = (struct ws_reference){0};
 }
 
-/* The smallest normal number and half a subnormal step of each type. */
-static const struct {
-    double normal, half_step;
-} resolutions[] = {[WS_F16] = {0x1p-14, 0x1p-25}, [WS_BF16] = {0x1p-126, 0x1p-134}};
+/* Half a subnormal step of each type. */
+static const double half_steps[] = {[WS_F16] = 0x1p-25, [WS_BF16] = 0x1p-134};
 
 /* One query row. */
 struct row {
@@ -101,30 +99,15 @@ static float rounded_score(const struct row *row, int64_t key)
  */
 static const double below_sink = 0x1p-118;
 
-/* Where the target's matrix products take subnormal inputs as 0 (ws_problem.loses_subnormals). */
-static bool is_lost(const struct row *row, double x)
-{
-    return row->problem->loses_subnormals && fabs(x) < resolutions[row->problem->dtype].normal;
-}
-
-/* What of a dot product lies in such inputs, by magnitude. */
-static double lost_part(const struct row *row, const float *q, const float *k)
-{
-    double lost = 0;
-    for (int64_t d = 0; d < row->problem->size.head_dim_qk && row->problem->loses_subnormals; ++d)
-        if (is_lost(row, (double)q[d]) || is_lost(row, (double)k[d]))
-            lost += fabs((double)q[d] * (double)k[d]);
-    return lost;
-}
-
 /* What f32 loses of a score. */
 static double score_slack(const struct row *row, int64_t key, double score)
 {
     const struct ws_problem *problem = row->problem;
-    double magnitude = (double)ws_problem_scale(problem) *
-                       ws_dot_magnitude(row->q, key_row(row, WS_K, key), problem->size.head_dim_qk);
-    double lost =
-        (double)ws_problem_scale(problem) * lost_part(row, row->q, key_row(row, WS_K, key));
+    const float *k = key_row(row, WS_K, key);
+    const int64_t length = problem->size.head_dim_qk;
+    double scale = (double)ws_problem_scale(problem);
+    double magnitude = scale * ws_dot_magnitude(row->q, k, length);
+    double lost = scale * ws_dot_lost(row->q, k, length, problem->lost_below);
     return 8 * 0x1p-24 * (magnitude + fabs(score)) + lost;
 }
 
@@ -141,6 +124,10 @@ static double beside_sink(const struct row *row, double *lse)
     return part;
 }
 
+/* Where small inputs of matrix products are lost, P can be kept large: 2^5 for the largest leaves
+ * a maximum that lags by 2^10 within f16. */
+static const double p_headroom = 0x1p5;
+
 /* Returns false where no key is visible, be it that the bias hides them. */
 static bool exact_row(struct ws_reference *reference, const struct row *row)
 {
@@ -152,24 +139,25 @@ static bool exact_row(struct ws_reference *reference, const struct row *row)
     }
     if (isinf(max))
         return false;
-    double half_step = resolutions[row->problem->dtype].half_step;
-    double normal = resolutions[row->problem->dtype].normal;
-    const double negligible = 0x1p-60,
-                 headroom = 32; /* of the largest P, where subnormals are lost */
+    double half_step = half_steps[row->problem->dtype];
+    double normal = (double)ws_dtype_normal(row->problem->dtype);
+    double lost_below = (double)row->problem->lost_below;
+    const double negligible = 0x1p-60;
     double sum = 0;
     for (int64_t j = row->keys.begin; j < row->keys.end; ++j) {
         double p = exp(reference->scores[j] - max);
         if (p > negligible)
             reference->slack = fmax(reference->slack, score_slack(row, j, reference->scores[j]));
         double blur = p < normal ? fmin(p, 2 * half_step) : 0;
-        if (is_lost(row, p * headroom))
+        if (p * p_headroom < lost_below)
             blur = p;
         const float *v = key_row(row, WS_V, j);
         sum += p;
         for (int64_t d = 0; d < columns; ++d) {
             reference->o[d] += p * (double)v[d];
-            reference->magnitude[d] += p * fabs((double)v[d]);
-            reference->blur[d] += (is_lost(row, (double)v[d]) ? p : blur) * fabs((double)v[d]);
+            double size = fabs((double)v[d]);
+            reference->magnitude[d] += p * size;
+            reference->blur[d] += (size < lost_below ? p : blur) * size;
         }
     }
     reference->lse = max + log(sum);

@@ -15,9 +15,10 @@ struct ws_reference {
     double *o;         /* exact */
     double *magnitude; /* sum_j p_j |v_j|: what an error is measured against */
     double *blur; /* what cannot be resolved near 0: half a subnormal step of O, a step (p_j may be
-                     truncated) of every subnormal p_j (the largest being 1) times |v_j|, all of
-                     them where the target loses subnormal inputs, as it does v_j, and what
-                     f32 loses of O below a sink that is far above every score */
+                     truncated) of every subnormal p_j (the largest being 1) times |v_j|, what
+                     f32 loses of O below a sink that is far above every score, and every
+                     p_j |v_j| whose v_j the target's matrix products take as 0, or whose
+                     p_j they would take as 0 were the largest one 2^5 */
     float *rounded;     /* O of the rounding reference */
     double lse;         /* natural log; -inf where no key is visible */
     double rounded_lse; /* of the rounding reference */
@@ -38,7 +39,8 @@ void ws_reference_free(struct ws_reference *reference);
  * Slack: a score s = scale * sum_d q_d k_d in f32, in whatever order, is off by the roundings of
  * its partial sums and of what is done with s. D independent ones of partial sums that grow like a
  * random walk come to about 2^-24 * scale * sum_d |q_d k_d|; eight times that and eight roundings
- * of |s| are allowed. The slack is the largest among the scores whose weight is not negligible. */
+ * of |s| are allowed, and what the target's matrix products lose of small inputs. The slack is the
+ * largest among the scores whose weight is not negligible. */
 void ws_reference_row(struct ws_reference *reference, const struct ws_problem *problem,
                       const struct ws_inputs *inputs, int64_t batch, int64_t head, int64_t query);
 
