@@ -2,9 +2,9 @@
  *
  * An error is measured against sum_k |a_k b_k|, after half a subnormal step of the output's type
  * has been taken off. What may remain: the rounding of the result, u |c| (u = 2^-11 of f16, 2^-8 of
- * bf16, 2^-24 of f32), and that of sums in f32 in whatever order, (8 + 2 sqrt K) 2^-24 of the sum of
- * magnitudes: K roundings of partial sums no larger than that, which do not all point the same way.
- * Where the target loses subnormal inputs, the products that they are in are taken off, too.
+ * bf16, 2^-24 of f32), and that of sums in f32 in whatever order, (8 + 2 sqrt K) 2^-24 of the sum
+ * of magnitudes: K roundings of partial sums no larger than that, which do not all point the same
+ * way. Where the target loses subnormal inputs, the products that they are in are taken off, too.
  */
 #include <inttypes.h>
 #include <math.h>
