@@ -65,11 +65,6 @@ static enum ws_status pick_from(struct ws_config *config, size_t first,
     return WS_OK;
 }
 
-static bool is_open(const struct ws_config_point *point)
-{
-    return ws_spec_is_open(&point->spec);
-}
-
 enum ws_status ws_config_pick(struct ws_config *config, const struct ws_codegen_options *options,
                               struct ws_error *error)
 {
@@ -79,7 +74,7 @@ enum ws_status ws_config_pick(struct ws_config *config, const struct ws_codegen_
         if (points[i].choice == (size_t)DROPPED)
             continue;
         enum ws_status status = WS_OK;
-        if (points[i].choice > 0 && !is_open(&points[i]))
+        if (points[i].choice > 0 && !ws_spec_is_open(&points[i].spec))
             status = pick_from(config, i, options, error);
         if (status != WS_OK)
             return status;

@@ -27,46 +27,22 @@ static struct ws_coordinate gfx11_c(int lane, int element)
     return (struct ws_coordinate){.row = 2 * element + lane / 16, .column = lane % 16};
 }
 
-/* Else groups of as many lanes as A has rows hold neighbouring k, and B is alike. */
-static struct ws_coordinate a_16_of_8(int lane, int element)
-{
-    return (struct ws_coordinate){.row = lane % 16, .column = 8 * (lane / 16) + element};
-}
-
-static struct ws_coordinate b_16_of_8(int lane, int element)
-{
-    return transposed(a_16_of_8(lane, element));
-}
-
-static struct ws_coordinate a_16_of_4(int lane, int element)
-{
-    return (struct ws_coordinate){.row = lane % 16, .column = 4 * (lane / 16) + element};
-}
-
-static struct ws_coordinate b_16_of_4(int lane, int element)
-{
-    return transposed(a_16_of_4(lane, element));
-}
-
-static struct ws_coordinate a_32_of_8(int lane, int element)
-{
-    return (struct ws_coordinate){.row = lane % 32, .column = 8 * (lane / 32) + element};
-}
-
-static struct ws_coordinate b_32_of_8(int lane, int element)
-{
-    return transposed(a_32_of_8(lane, element));
-}
-
-static struct ws_coordinate a_32_of_4(int lane, int element)
-{
-    return (struct ws_coordinate){.row = lane % 32, .column = 4 * (lane / 32) + element};
-}
-
-static struct ws_coordinate b_32_of_4(int lane, int element)
-{
-    return transposed(a_32_of_4(lane, element));
-}
+/* Else groups of as many lanes as A has rows hold runs of neighbouring k, and B is alike. */
+#define RUNS(side, run)                                                                            \
+    static struct ws_coordinate a_##side##_of_##run(int lane, int element)                         \
+    {                                                                                              \
+        return (struct ws_coordinate){.row = lane % (side),                                        \
+                                      .column = (run) * (lane / (side)) + element};                \
+    }                                                                                              \
+    static struct ws_coordinate b_##side##_of_##run(int lane, int element)                         \
+    {                                                                                              \
+        return transposed(a_##side##_of_##run(lane, element));                                     \
+    }
+RUNS(16, 8)
+RUNS(16, 4)
+RUNS(32, 8)
+RUNS(32, 4)
+#undef RUNS
 
 /* MFMA 32 x 32: runs of 4 rows, dealt to the two groups of lanes in turn. */
 static struct ws_coordinate mfma_c_32(int lane, int element)

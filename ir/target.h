@@ -39,7 +39,7 @@ struct ws_target {
     bool packed_f32;         /* arithmetic of two f32 in one instruction */
     enum ws_nearest_pack nearest;
     enum ws_transpose_load transpose_load;
-    int dma_bytes;                      /* a lane's loads straight to LDS are at most so wide; 0 */
+    int dma_bytes; /* a lane's loads straight to LDS are at most so wide; 0: none */
     const struct ws_atom *const *atoms; /* matrix atoms, NULL-terminated */
     const char *missing;                /* why no kernel can be generated; NULL: they can */
 };

@@ -5,8 +5,7 @@
 #include "tests/verify/kernels.h"
 #include "tools/wavesmith/isa/isa.h"
 
-/* What holds of a preset whatever the settings, and a shape that fills its workgroups. A distance
- * of 0 is not known: of gfx12's waits. */
+/* What holds of a preset whatever the settings, and a shape that fills its workgroups. */
 static const struct goal {
     const char *preset, *shape;
     int vgprs, lds_kib, block_n;

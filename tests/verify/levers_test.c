@@ -17,8 +17,7 @@ enum measure {
     LDS_BYTES, /* of a workgroup */
     ITEMS,     /* work-items of a workgroup */
     VGPRS,
-    LOOPS,
-    CODE, /* bytes of code that differ */
+    CODE, /* whether the code differs at all */
     MEASURE_COUNT
 };
 
@@ -143,7 +142,6 @@ static void measure(struct measured *m, const struct ws_spec *spec)
     m->of[LDS_BYTES] = kernel->lds_bytes;
     m->of[ITEMS] = m->compiled.shape.block[0];
     m->of[VGPRS] = kernel->vgpr_count;
-    m->of[LOOPS] = m->isa.loop_count;
     for (size_t i = 0; i < m->isa.count; i++)
         m->of[HINTS] += strncmp(m->isa.instructions[i].text, "s_setprio", 9) == 0;
     ws_object_free(&object);
