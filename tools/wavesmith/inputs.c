@@ -1,6 +1,5 @@
 #include "tools/wavesmith/inputs.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +26,7 @@ const float *ws_values_row(const struct ws_values *values, int64_t batch, int64_
     return values_row(values, batch, head, token);
 }
 
-static int64_t values_rows(const struct ws_values *values)
+int64_t ws_values_rows(const struct ws_values *values)
 {
     return values->extent[WS_BATCH] * values->extent[WS_HEAD] * values->extent[WS_TOKEN];
 }
@@ -56,7 +55,7 @@ static enum ws_status allocate(struct ws_values *values, const struct ws_problem
         values->length = problem->size.head_dim_v;
         values->extent[WS_TOKEN] = problem->size.seqlen_k;
     }
-    size_t count = (size_t)(values_rows(values) * values->length);
+    size_t count = (size_t)(ws_values_rows(values) * values->length);
     values->data = calloc(count + 1, sizeof *values->data);
     return values->data ? WS_OK
                         : ws_fail(error, WS_ERROR_MEMORY, "out of memory for %zu values of %s",
@@ -73,7 +72,7 @@ static void draw(struct ws_values *values, const struct ws_problem *problem,
     if (kind == WS_INPUT_BOUNDARY)
         how = of->boundary(problem, tensor);
     int64_t tokens = values->extent[WS_TOKEN];
-    for (int64_t r = 0; r < values_rows(values); ++r) {
+    for (int64_t r = 0; r < ws_values_rows(values); ++r) {
         float *row = values->data + r * values->length;
         for (int64_t d = 0; d < values->length; ++d)
             row[d] = how.mean + how.deviation * (float)ws_random_normal(&random);
@@ -82,40 +81,6 @@ static void draw(struct ws_values *values, const struct ws_problem *problem,
         for (int64_t d = 0; d < values->length; ++d)
             row[d] = ws_dtype_round(problem->dtype, row[d]);
     }
-}
-
-/* A bias may hide keys: single ones, a run at the start of a row, a whole row. */
-static void hide_keys(struct ws_values *bias, uint64_t seed)
-{
-    struct ws_random random;
-    ws_random_seed(&random, ~seed);
-    for (int64_t r = 0; r < values_rows(bias); ++r) {
-        float *row = bias->data + r * bias->length;
-        int64_t choice = ws_random_range(&random, 0, 15);
-        int64_t hidden = choice == 0 ? bias->length : choice < 3 ? 40 : 0;
-        for (int64_t j = 0; j < bias->length; ++j)
-            if (j < hidden || ws_random_range(&random, 0, 19) == 0)
-                row[j] = -INFINITY;
-    }
-}
-
-static enum ws_status draw_heads(struct ws_inputs *inputs, const struct ws_problem *problem,
-                                 struct ws_error *error)
-{
-    const double steepest = 1, flattest = 8, usual = 3, spread = 2;
-    struct ws_random random;
-    size_t heads = (size_t)problem->size.heads_q;
-    inputs->sink = calloc(heads, sizeof *inputs->sink);
-    inputs->slopes = calloc(heads, sizeof *inputs->slopes);
-    if (!inputs->sink || !inputs->slopes)
-        return ws_fail(error, WS_ERROR_MEMORY, "out of memory for %zu heads", heads);
-    ws_random_seed(&random, problem->seed ^ UINT64_C(0x517cc1b727220a95));
-    for (size_t h = 0; h < heads; ++h) {
-        double place = (double)h / (double)heads + 0.1 * ws_random_normal(&random) / (double)heads;
-        inputs->sink[h] = (float)(usual + spread * ws_random_normal(&random));
-        inputs->slopes[h] = (float)exp2(-steepest - (flattest - steepest) * fabs(place));
-    }
-    return WS_OK;
 }
 
 enum ws_status ws_inputs_create(struct ws_inputs *inputs, const struct ws_problem *problem,
@@ -130,10 +95,8 @@ enum ws_status ws_inputs_create(struct ws_inputs *inputs, const struct ws_proble
             return status;
         draw(values, problem, (enum ws_tensor_id)tensor, kind);
     }
-    if (problem->kind != WS_KERNEL_FMHA_FWD)
-        return WS_OK;
-    hide_keys(&inputs->tensor[WS_BIAS], problem->seed);
-    return draw_heads(inputs, problem, error);
+    const struct ws_problem_kind *of = ws_problem_kind(problem->kind);
+    return of->finish_inputs ? of->finish_inputs(inputs, problem, error) : WS_OK;
 }
 
 void ws_inputs_free(struct ws_inputs *inputs)

@@ -34,6 +34,8 @@ enum ws_status ws_inputs_create(struct ws_inputs *inputs, const struct ws_proble
                                 enum ws_input_kind kind, struct ws_error *error);
 void ws_inputs_free(struct ws_inputs *inputs);
 
+/* How many rows there are, data's in their order; and one of them. */
+int64_t ws_values_rows(const struct ws_values *values);
 const float *ws_values_row(const struct ws_values *values, int64_t batch, int64_t head,
                            int64_t token);
 

@@ -1,5 +1,6 @@
-/* Boundary inputs of attention: which keys dominate which rows. */
+/* Inputs of attention: which keys dominate which rows, which the bias hides, sinks and slopes. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "tools/wavesmith/kind.h"
 
@@ -126,4 +127,45 @@ struct ws_draw ws_fmha_boundary(const struct ws_problem *problem, enum ws_tensor
         .deviation = is_marked ? 0.25F / (float)sqrt(problem->score_scale) : 1.0F,
         .is_marked = is_marked,
     };
+}
+
+/* A bias may hide keys: single ones, a run at the start of a row, a whole row. */
+static void hide_keys(struct ws_values *bias, uint64_t seed)
+{
+    struct ws_random random;
+    ws_random_seed(&random, ~seed);
+    for (int64_t r = 0; r < ws_values_rows(bias); ++r) {
+        float *row = bias->data + r * bias->length;
+        int64_t choice = ws_random_range(&random, 0, 15);
+        int64_t hidden = choice == 0 ? bias->length : choice < 3 ? 40 : 0;
+        for (int64_t j = 0; j < bias->length; ++j)
+            if (j < hidden || ws_random_range(&random, 0, 19) == 0)
+                row[j] = -INFINITY;
+    }
+}
+
+static enum ws_status draw_heads(struct ws_inputs *inputs, const struct ws_problem *problem,
+                                 struct ws_error *error)
+{
+    const double steepest = 1, flattest = 8, usual = 3, spread = 2;
+    struct ws_random random;
+    size_t heads = (size_t)problem->size.heads_q;
+    inputs->sink = calloc(heads, sizeof *inputs->sink);
+    inputs->slopes = calloc(heads, sizeof *inputs->slopes);
+    if (!inputs->sink || !inputs->slopes)
+        return ws_fail(error, WS_ERROR_MEMORY, "out of memory for %zu heads", heads);
+    ws_random_seed(&random, problem->seed ^ UINT64_C(0x517cc1b727220a95));
+    for (size_t h = 0; h < heads; ++h) {
+        double place = (double)h / (double)heads + 0.1 * ws_random_normal(&random) / (double)heads;
+        inputs->sink[h] = (float)(usual + spread * ws_random_normal(&random));
+        inputs->slopes[h] = (float)exp2(-steepest - (flattest - steepest) * fabs(place));
+    }
+    return WS_OK;
+}
+
+enum ws_status ws_fmha_finish_inputs(struct ws_inputs *inputs, const struct ws_problem *problem,
+                                     struct ws_error *error)
+{
+    hide_keys(&inputs->tensor[WS_BIAS], problem->seed);
+    return draw_heads(inputs, problem, error);
 }

@@ -40,6 +40,9 @@ struct ws_problem_kind {
     struct ws_draw (*boundary)(const struct ws_problem *problem, enum ws_tensor_id tensor);
     void (*mark)(const struct ws_problem *problem, enum ws_tensor_id tensor, float *row,
                  int64_t token);
+    /* Draws the inputs beside the tensors, and changes what is special in those; NULL: nothing. */
+    enum ws_status (*finish_inputs)(struct ws_inputs *inputs, const struct ws_problem *problem,
+                                    struct ws_error *error);
 
     /* The flat grid, what a workgroup owns, and at most WS_GRID_CORNERS workgroups where something
      * changes; returns how many. */
@@ -69,6 +72,8 @@ extern const struct ws_problem_kind ws_kind_fmha_fwd, ws_kind_gemm;
 struct ws_draw ws_fmha_boundary(const struct ws_problem *problem, enum ws_tensor_id tensor);
 void ws_fmha_mark(const struct ws_problem *problem, enum ws_tensor_id tensor, float *row,
                   int64_t token);
+enum ws_status ws_fmha_finish_inputs(struct ws_inputs *inputs, const struct ws_problem *problem,
+                                     struct ws_error *error);
 enum ws_status ws_judge_fmha_fwd(struct ws_judgement *judgement, const struct ws_inputs *inputs,
                                  const struct ws_memory memory[WS_TENSOR_COUNT],
                                  const struct ws_rows *rows, size_t count, struct ws_error *error);

@@ -246,6 +246,7 @@ const struct ws_problem_kind ws_kind_fmha_fwd = {
     .row_length = row_length,
     .boundary = ws_fmha_boundary,
     .mark = ws_fmha_mark,
+    .finish_inputs = ws_fmha_finish_inputs,
     .grid = grid_of,
     .rows = rows_of,
     .corners = corner_workgroups,
