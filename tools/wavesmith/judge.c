@@ -29,17 +29,23 @@ void ws_judgement_take(struct ws_judgement *judgement, uint8_t *bytes, int64_t s
     memset(bytes, WS_POISON_BYTE, (size_t)size);
 }
 
-static double larger(double a, double b)
+double ws_larger_error(double a, double b)
 {
     return isnan(a) || a > b ? a : b;
+}
+
+double ws_normalised_error(double error, double unresolved, double magnitude)
+{
+    double counted = error - unresolved;
+    return (counted < 0 ? 0 : counted) / magnitude;
 }
 
 void ws_judgement_add(struct ws_judgement *judgement, double absolute, double normalised,
                       double rounded)
 {
     struct ws_verdict *verdict = judgement->verdict;
-    verdict->max_abs = larger(absolute, verdict->max_abs);
-    verdict->max_normalised = larger(normalised, verdict->max_normalised);
+    verdict->max_abs = ws_larger_error(absolute, verdict->max_abs);
+    verdict->max_normalised = ws_larger_error(normalised, verdict->max_normalised);
     judgement->squares += normalised * normalised;
     judgement->rounded_squares += rounded * rounded;
     judgement->elements++;

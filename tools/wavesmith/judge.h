@@ -56,6 +56,11 @@ void ws_judgement_fail(struct ws_judgement *judgement, const char *format, ...)
 void ws_judgement_add(struct ws_judgement *judgement, double absolute, double normalised,
                       double rounded);
 
+/* The larger of two errors, where NaN is larger than any. And what of an error counts, against the
+ * magnitude of the sum: what passes the part that nobody could have resolved; NaN stays NaN. */
+double ws_larger_error(double a, double b);
+double ws_normalised_error(double error, double unresolved, double magnitude);
+
 /* Takes judged bytes into the digest and leaves poison. */
 void ws_judgement_take(struct ws_judgement *judgement, uint8_t *bytes, int64_t size);
 

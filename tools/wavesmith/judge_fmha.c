@@ -14,11 +14,9 @@ struct ws_limits ws_limits_of(enum ws_dtype dtype)
     };
 }
 
-/* What of an error counts, against the magnitude of the sum; NaN stays NaN. */
 static double normalise(const struct ws_reference *reference, int64_t d, double error)
 {
-    double counted = error - reference->blur[d];
-    return (counted < 0 ? 0 : counted) / reference->magnitude[d];
+    return ws_normalised_error(error, reference->blur[d], reference->magnitude[d]);
 }
 
 static void judge_element(struct ws_judgement *judgement, const struct ws_reference *reference,
@@ -56,8 +54,7 @@ static void judge_lse(struct ws_judgement *judgement, const struct ws_reference 
     struct ws_verdict *verdict = judgement->verdict;
     double error = (double)got == expected ? 0 : fabs((double)got - expected);
     if (isfinite(expected))
-        verdict->lse_max_abs =
-            isnan(error) || error > verdict->lse_max_abs ? error : verdict->lse_max_abs;
+        verdict->lse_max_abs = ws_larger_error(error, verdict->lse_max_abs);
     if (!(error <= limit))
         ws_judgement_fail(judgement,
                           "LSE[batch %" PRId64 ", head %" PRId64 ", query %" PRId64

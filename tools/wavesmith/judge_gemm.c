@@ -35,13 +35,6 @@ static double blur(const struct ws_problem *problem)
     return problem->dtype == WS_F16 ? 0x1p-25 : 0x1p-134;
 }
 
-/* What of an error counts, against the magnitude of the sum; NaN stays NaN. */
-static double normalise(double error, double unresolved, double magnitude)
-{
-    double counted = error - unresolved;
-    return (counted < 0 ? 0 : counted) / magnitude;
-}
-
 static void judge_element(struct ws_judgement *judgement, const float *a, const float *b, float got,
                           const int64_t at[3])
 {
@@ -63,11 +56,11 @@ static void judge_element(struct ws_judgement *judgement, const float *a, const 
     double error = fabs((double)got - expected);
     double unresolved = blur(problem);
     double lost = ws_dot_lost(a, b, k, problem->lost_below);
-    double normalised = normalise(error, unresolved + lost, magnitude);
+    double normalised = ws_normalised_error(error, unresolved + lost, magnitude);
     double limit =
         judgement->roundoff * fabs(expected) / magnitude + (8 + 2 * sqrt((double)k)) * f32_roundoff;
     ws_judgement_add(judgement, error, normalised,
-                     normalise(fabs((double)rounded - expected), unresolved, magnitude));
+                     ws_normalised_error(fabs((double)rounded - expected), unresolved, magnitude));
     if (!(normalised <= limit))
         ws_judgement_fail(judgement,
                           "C[batch %" PRId64 ", %" PRId64 ", %" PRId64

@@ -43,9 +43,8 @@ struct ws_problem {
     bool window_fixed; /* by the spec */
     bool uses_part;    /* varlen: not all keys count */
     int64_t length[WS_LENGTH_KINDS][WS_SEQUENCES_MAX];
-    float
-        lost_below; /* gfx90a: its matrix products take inputs below as 0, subnormal ones; else 0 */
-    int alignment;  /* bytes; no pointer is aligned better, every stride is a multiple */
+    float lost_below;   /* the target's matrix products take smaller inputs as 0; 0: none */
+    int alignment;      /* bytes; no pointer is aligned better, every stride is a multiple */
     double score_scale; /* scale = score_scale / sqrt(head_dim_qk) */
     enum ws_layout layout;
     int64_t stride[WS_TENSOR_COUNT][WS_AXIS_COUNT]; /* elements */

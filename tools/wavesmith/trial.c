@@ -1,6 +1,5 @@
 #include "tools/wavesmith/trial.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,17 +199,12 @@ static void count_emulation(struct bench *bench, enum ws_input_kind kind)
         collect_findings(bench, kind);
 }
 
-static double larger(double a, double b)
-{
-    return isnan(a) || a > b ? a : b;
-}
-
 static void merge(struct ws_verdict *into, const struct ws_verdict *verdict,
                   enum ws_input_kind kind)
 {
-    into->max_abs = larger(verdict->max_abs, into->max_abs);
-    into->max_normalised = larger(verdict->max_normalised, into->max_normalised);
-    into->lse_max_abs = larger(verdict->lse_max_abs, into->lse_max_abs);
+    into->max_abs = ws_larger_error(verdict->max_abs, into->max_abs);
+    into->max_normalised = ws_larger_error(verdict->max_normalised, into->max_normalised);
+    into->lse_max_abs = ws_larger_error(verdict->lse_max_abs, into->lse_max_abs);
     into->rows += verdict->rows;
     into->digest = into->digest * 31 + verdict->digest;
     /* The pair that is nearer to its limit, or beyond it. */
