@@ -1,5 +1,5 @@
-/* The list of instructions in docs/emulator.md is that of the tables. With --print it goes to
- * stdout instead, to be put there between the marks. */
+/* The list of instructions in docs/emulator.md is that of the tables, which hang together. With
+ * --print it goes to stdout instead, to be put there between the marks. */
 #include "tools/emu/emu.h"
 #include "tools/emu/levels.h"
 
@@ -147,6 +147,19 @@ static void document_is_current(void **state)
         fail_msg("docs/emulator.md is stale: put in what emu_coverage_test --print says");
 }
 
+/* An alias of no row would be left out without a word. */
+static void aliases_have_rows(void **state)
+{
+    static const char *const rows[] = {
+#define ALIAS(name, row) #row,
+#include "tools/emu/ops_alias.def"
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (!emu_find_desc(rows[i]))
+            fail_msg("tools/emu/ops_alias.def: there is no row %s", rows[i]);
+}
+
 int main(int argc, char **argv)
 {
     static struct text text;
@@ -155,6 +168,9 @@ int main(int argc, char **argv)
         fputs(text.bytes, stdout);
         return 0;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(document_is_current)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(document_is_current),
+        cmocka_unit_test(aliases_have_rows),
+    };
     return cmocka_run_group_tests_name("emu coverage", tests, NULL, NULL);
 }

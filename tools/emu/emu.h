@@ -65,7 +65,7 @@ WS_EMU_API void ws_emu_last_report(struct ws_emu_report *report);
 WS_EMU_API size_t ws_emu_finding_count(void);
 WS_EMU_API const struct ws_emu_finding *ws_emu_finding(size_t index);
 
-/* The name of an instruction class ("valu", "vopd", "wmma", "salu", "smem", "vmem", "lds", "wait",
+/* The name of an instruction class ("valu", "vopd", "mma", "salu", "smem", "vmem", "lds", "wait",
  * "barrier", ...), NULL past the last. */
 WS_EMU_API const char *ws_emu_class_name(int index);
 

@@ -22,7 +22,7 @@ enum emu_class {
     EMU_CLASS_VOPD,
     EMU_CLASS_TRANS,
     EMU_CLASS_CROSS, /* DPP is VALU; permlane, readlane and writelane are these */
-    EMU_CLASS_WMMA,
+    EMU_CLASS_MMA,   /* matrix products: WMMA and MFMA */
     EMU_CLASS_SALU,
     EMU_CLASS_SMEM,
     EMU_CLASS_VMEM,

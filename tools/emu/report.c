@@ -6,7 +6,7 @@
 
 static const char *const class_names[WS_EMU_CLASS_COUNT] = {
     [EMU_CLASS_VALU] = "valu",     [EMU_CLASS_VOPD] = "vopd", [EMU_CLASS_TRANS] = "trans",
-    [EMU_CLASS_CROSS] = "cross",   [EMU_CLASS_WMMA] = "wmma", [EMU_CLASS_SALU] = "salu",
+    [EMU_CLASS_CROSS] = "cross",   [EMU_CLASS_MMA] = "mma",   [EMU_CLASS_SALU] = "salu",
     [EMU_CLASS_SMEM] = "smem",     [EMU_CLASS_VMEM] = "vmem", [EMU_CLASS_LDS] = "lds",
     [EMU_CLASS_BRANCH] = "branch", [EMU_CLASS_WAIT] = "wait", [EMU_CLASS_BARRIER] = "barrier",
     [EMU_CLASS_OTHER] = "other",
