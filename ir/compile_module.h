@@ -22,9 +22,9 @@ void ws_module_set_abi(LLVMModuleRef module);
 
 /* Brings a module into a form that an LLVM of 15 or newer reads and compiles rightly: no attributes
  * on declarations, which newer LLVMs put there and older ones reject; no data layout, which they
- * have of their own; lane intrinsics in their old i32 form; and ws_module_make_older. Older ones add
- * what they know of an intrinsic when they read it. The result is not valid for the LLVM of this
- * library until it has been written and read again. */
+ * have of their own; lane intrinsics in their old i32 form; and ws_module_make_older. Older ones
+ * add what they know of an intrinsic when they read it. The result is not valid for the LLVM of
+ * this library until it has been written and read again. */
 void ws_module_make_portable(LLVMModuleRef module, int llvm_major);
 
 /* The part that depends on the version. Before 20: the older name of the code object version flag
