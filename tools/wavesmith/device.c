@@ -43,7 +43,6 @@ static const struct {
     {"ws_emu_last_report", offsetof(struct ws_emulator, last_report)},
     {"ws_emu_finding_count", offsetof(struct ws_emulator, finding_count)},
     {"ws_emu_finding", offsetof(struct ws_emulator, finding)},
-    {"ws_emu_class_name", offsetof(struct ws_emulator, class_name)},
 };
 
 static enum ws_status find_functions(struct ws_tool_device *device, struct ws_error *error)

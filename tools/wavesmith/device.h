@@ -15,7 +15,6 @@ struct ws_emulator {
     void (*last_report)(struct ws_emu_report *);
     size_t (*finding_count)(void);
     const struct ws_emu_finding *(*finding)(size_t);
-    const char *(*class_name)(int);
 };
 
 struct ws_tool_device {

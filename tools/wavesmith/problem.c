@@ -66,10 +66,13 @@ static enum ws_status parse_size(struct ws_sizes *sizes, const char *item, size_
                            row->max);
         return WS_OK;
     }
-    return ws_fail(
-        error, WS_ERROR_ARGUMENT,
-        "--shape: '%.*s' is none of B=, Hq=, Hk=, Sq=, Sk=, D=, Dv=, nor of B=, M=, N=, K=",
-        (int)length, item);
+    char names[128] = "";
+    for (int i = 0; i < SIZE_COUNT; ++i) {
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s=", i ? ", " : "", size_rows[i].name);
+    }
+    return ws_fail(error, WS_ERROR_ARGUMENT, "--shape: '%.*s' is none of %s", (int)length, item,
+                   names);
 }
 
 enum ws_status ws_sizes_parse(struct ws_sizes *sizes, const char *text, struct ws_error *error)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gen/words.h"
 #include "tools/wavesmith/output.h"
 #include "tools/wavesmith/sweep.h"
 
@@ -99,16 +100,23 @@ static enum ws_status set_value(const struct table *table, struct ws_sweep_shape
     return WS_OK;
 }
 
+static enum ws_status unknown_column(const struct table *table, const char *word,
+                                     struct ws_error *error)
+{
+    char names[256] = "name, causal";
+    for (int i = 0; i < COLUMN_COUNT; ++i)
+        ws_append(names, sizeof names, ", %s", columns[i].name);
+    return ws_fail(error, WS_ERROR_CONFIG,
+                   "%s:%d: the first line should name at most %d columns among %s; '%s' is none",
+                   table->path, table->line, COLUMNS_MAX, names, word);
+}
+
 static enum ws_status read_names(struct table *table, char *line, struct ws_error *error)
 {
     for (char *rest = line, *word; (word = strsep(&rest, ",")) != NULL;) {
         int column = find_column(word);
         if (column < 0 || table->count == COLUMNS_MAX)
-            return ws_fail(error, WS_ERROR_CONFIG,
-                           "%s:%d: the first line should name columns among name, batch, hq, hk, "
-                           "seqlen, seqlen_q, seqlen_k, head_dim, head_dim_qk, head_dim_v, "
-                           "causal, m, n and k; '%s' is none",
-                           table->path, table->line, word);
+            return unknown_column(table, word, error);
         table->column[table->count++] = column;
     }
     return WS_OK;
