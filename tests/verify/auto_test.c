@@ -1,12 +1,13 @@
 /* Preset auto finds a kernel without a spill at any head dim up to 128, for any features, dtype and
- * mask. A random sample; auto_test all [FIRST [END]] takes every combination with head dims from
- * FIRST up to and without END, and says how many there were. */
+ * mask, on every family of targets. A random sample; auto_test all [FIRST [END [ARCH]]] takes every
+ * combination with head dims from FIRST up to and without END, and says how many there were. */
 #include <stdbool.h>
 
 #include "tests/random.h"
 #include "tests/verify/kernels.h"
 
 static const char *const features[] = {"lse", "varlen", "softcap", "sink", "alibi", "bias"};
+static const char *const archs[] = {"gfx1151", "gfx90a", "gfx942", "gfx950", "gfx1201"};
 static const char *const dtypes[] = {"f16", "bf16"};
 static const char *const masks[][2] = {
     {"none", "bottom_right"},   {"causal", "bottom_right"}, {"causal", "top_left"},
@@ -14,17 +15,19 @@ static const char *const masks[][2] = {
 };
 
 enum {
+    ARCHS = sizeof archs / sizeof *archs,
     FEATURES = sizeof features / sizeof *features,
     DTYPES = sizeof dtypes / sizeof *dtypes,
     MASKS = sizeof masks / sizeof *masks,
     DIM_MIN = 16,
     DIM_MAX = 128,
     DIM_STEP = 8,
-    SAMPLES = 24,
+    SAMPLES = 30,
     SETTINGS_MAX = 16,
 };
 
 struct problem {
+    const char *arch;
     int head_dim_qk, head_dim_v, alignment;
     unsigned features; /* a bit each */
     unsigned dtype, mask;
@@ -36,6 +39,7 @@ static void list_settings(const struct problem *problem, char texts[SETTINGS_MAX
 {
     int n = 0;
     memset(texts, 0, SETTINGS_MAX * sizeof *texts);
+    snprintf(texts[n++], sizeof *texts, "arch=%s", problem->arch);
     snprintf(texts[n++], sizeof *texts, "head_dim_qk=%d", problem->head_dim_qk);
     snprintf(texts[n++], sizeof *texts, "head_dim_v=%d", problem->head_dim_v);
     snprintf(texts[n++], sizeof *texts, "alignment=%d", problem->alignment);
@@ -109,6 +113,7 @@ static void a_sample(void **state)
     struct ws_spec spec;
     for (int i = 0; i < SAMPLES; i++) {
         struct problem problem = {
+            .arch = archs[i % ARCHS],
             .head_dim_qk = random_dim(&random),
             .alignment = 2 << next_random(&random) % 4,
             .features = (unsigned)(next_random(&random) % (1U << FEATURES)),
@@ -129,12 +134,18 @@ static void goals_come_first(void **state)
 {
     (void)state;
     static const struct {
-        const char *preset;
+        const char *arch, *preset;
         int head_dim;
-    } goals[] = {{"goal_d64", 64}, {"goal_d128", 128}};
+    } goals[] = {
+        {"gfx1151", "goal_d64", 64},         {"gfx1151", "goal_d128", 128},
+        {"gfx942", "goal_gfx942_d64", 64},   {"gfx942", "goal_gfx942_d128", 128},
+        {"gfx950", "goal_gfx950_d64", 64},   {"gfx950", "goal_gfx950_d128", 128},
+        {"gfx1201", "goal_gfx1201_d64", 64}, {"gfx1201", "goal_gfx1201_d128", 128},
+    };
     for (size_t i = 0; i < sizeof goals / sizeof *goals; i++) {
         char settings[1024], ids[2][WS_ID_SIZE];
-        const struct problem problem = {.head_dim_qk = goals[i].head_dim,
+        const struct problem problem = {.arch = goals[i].arch,
+                                        .head_dim_qk = goals[i].head_dim,
                                         .head_dim_v = goals[i].head_dim,
                                         .alignment = 16,
                                         .features = 1};
@@ -154,21 +165,25 @@ static void goal_levers_have_room(void **state)
     (void)state;
     for (int dim = DIM_MIN; dim <= DIM_MAX; dim += DIM_STEP) {
         char settings[1024];
-        const struct problem problem = {
-            .head_dim_qk = dim, .head_dim_v = dim, .alignment = 16, .features = 1};
+        const struct problem problem = {.arch = "gfx1151",
+                                        .head_dim_qk = dim,
+                                        .head_dim_v = dim,
+                                        .alignment = 16,
+                                        .features = 1};
         struct ws_config config = load("goal_d128", &problem, settings);
         check_object(&config.points[0].spec);
         ws_config_free(&config);
     }
 }
 
-static int check_all(int first, int end)
+static int check_all(int first, int end, const char *arch)
 {
-    unsigned count = 0, by_number[32] = {0};
+    unsigned count = 0, by_number[64] = {0};
     struct ws_spec spec;
     for (int dim = first; dim < end; dim += DIM_STEP) {
         for (unsigned i = 0; i < DTYPES * MASKS << FEATURES; i++, count++) {
-            const struct problem problem = {.head_dim_qk = dim,
+            const struct problem problem = {.arch = arch,
+                                            .head_dim_qk = dim,
                                             .head_dim_v = dim,
                                             .alignment = 16,
                                             .features = i % (1U << FEATURES),
@@ -178,7 +193,7 @@ static int check_all(int first, int end)
         }
         print_message("up to head dim %d: %u combinations, %u without a kernel; by alternative:",
                       dim, count, by_number[0]);
-        for (int n = 1; n < 32; n++)
+        for (int n = 1; n < 64; n++)
             print_message(by_number[n] ? " #%d %u" : "", n, by_number[n]);
         print_message("\n");
         fflush(stdout);
@@ -191,7 +206,7 @@ int main(int argc, char **argv)
     const int first = argc > 2 ? (int)strtol(argv[2], NULL, 10) : DIM_MIN;
     const int end = argc > 3 ? (int)strtol(argv[3], NULL, 10) : DIM_MAX + DIM_STEP;
     if (argc > 1 && strcmp(argv[1], "all") == 0)
-        return check_all(first, end);
+        return check_all(first, end, argc > 4 ? argv[4] : archs[0]);
     static uint64_t seed;
     seed = test_seed();
     const struct CMUnitTest tests[] = {
