@@ -1,7 +1,6 @@
 /* The presets' machine code keeps its promises: instructions a score tile, no spills, no scratch,
  * and what runs is what was counted. */
 #include "tests/verify/kernels.h"
-#include "tools/wavesmith/isa/isa.h"
 
 static const struct promise {
     const char *preset;
@@ -21,9 +20,7 @@ static double count_main_loop(const struct ws_compiled *compiled, const struct w
     assert_int_equal(object.kernels[0].scratch_bytes, 0);
     assert_ok(ws_isa_read(&isa, code->bytes, &object, &object.kernels[0], &error), &error);
     assert_true(isa.loop_count > 0 && isa.loops[0].mma_flops > 0);
-    double tiles =
-        isa.loops[0].mma_flops / (2.0 * 16 * 16 * (spec->head_dim_qk + spec->head_dim_v));
-    double instructions = isa.loops[0].hot.total / tiles;
+    double instructions = isa.loops[0].hot.total / count_tiles(&isa.loops[0], spec);
     ws_isa_free(&isa);
     ws_object_free(&object);
     return instructions;

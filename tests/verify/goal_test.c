@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "tests/verify/kernels.h"
-#include "tools/wavesmith/isa/isa.h"
 
 /* What holds of a preset whatever the settings, and a shape that fills its workgroups. */
 static const struct goal {
@@ -77,8 +76,7 @@ static double check_code(const struct ws_compiled *compiled, const struct ws_spe
     const struct ws_object_kernel *kernel = &object.kernels[0];
     assert_ok(ws_isa_read(&isa, code->bytes, &object, kernel, &error), &error);
     const struct ws_isa_loop *loop = &isa.loops[0];
-    double tiles = loop->mma_flops / (2.0 * 16 * 16 * (spec->head_dim_qk + spec->head_dim_v));
-    double instructions = loop->hot.total / tiles;
+    double instructions = loop->hot.total / count_tiles(loop, spec);
     print_message(
         "%.1f instructions a tile, %u VGPRs, %u bytes of LDS, distances %.0f and %.0f, %u "
         "waits to zero\n",

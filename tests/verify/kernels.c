@@ -56,6 +56,12 @@ void open_emulator(struct ws_tool_device *device)
     assert_ok(ws_tool_device_target(device, "gfx1151", &error), &error);
 }
 
+double count_tiles(const struct ws_isa_loop *loop, const struct ws_spec *spec)
+{
+    const struct ws_head_dims dims = ws_head_dims_of(spec);
+    return loop->mma_flops / (2.0 * 16 * 16 * (dims.qk + dims.v));
+}
+
 double count_executed(struct ws_tool_device *device, const struct ws_compiled *compiled,
                       const struct ws_spec *spec, const struct ws_problem *problem)
 {

@@ -5,6 +5,7 @@
 
 #include "gen/kernel.h"
 #include "tests/tools/support.h"
+#include "tools/wavesmith/figures.h"
 #include "tools/wavesmith/trial.h"
 
 struct mask_row {
@@ -27,6 +28,9 @@ struct ws_problem make_problem(const struct ws_spec *spec, const char *shape, ui
 
 /* Opens the emulator for gfx1151. */
 void open_emulator(struct ws_tool_device *device);
+
+/* Score tiles (gemm: 16x16x16 products) of one round of a loop; head dims without padding. */
+double count_tiles(const struct ws_isa_loop *loop, const struct ws_spec *spec);
 
 /* Executed wave-instructions a score tile of a kernel that passes, strict. */
 double count_executed(struct ws_tool_device *device, const struct ws_compiled *compiled,

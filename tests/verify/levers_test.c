@@ -1,8 +1,6 @@
 /* Every value of every lever changes the machine code of some preset, in the class it claims. */
 #include "gen/words.h"
 #include "tests/verify/kernels.h"
-#include "tools/wavesmith/figures.h"
-#include "tools/wavesmith/isa/isa.h"
 
 /* What a lever claims to change: a class of instructions of the main loop, or another number. */
 enum measure {
@@ -130,8 +128,7 @@ static void measure(struct measured *m, const struct ws_spec *spec)
     assert_ok(ws_isa_read(&m->isa, code->bytes, &object, kernel, &error), &error);
     const struct ws_isa_loop *loop = &m->isa.loops[0];
     const unsigned *classes = loop->hot.by_class;
-    const struct ws_head_dims dims = ws_head_dims_of(spec);
-    double tiles = loop->mma_flops / (2.0 * 16 * 16 * (dims.qk + dims.v));
+    const double tiles = count_tiles(loop, spec);
     m->of[MATRIX] = classes[WS_ISA_MMA];
     m->of[VECTOR] = (classes[WS_ISA_VALU] + 2.0 * classes[WS_ISA_VOPD]) / tiles;
     m->of[MEMORY] = classes[WS_ISA_VMEM] / tiles;

@@ -44,6 +44,11 @@ static int64_t *size_field(struct ws_sizes *sizes, const struct size_row *row)
     return (int64_t *)((char *)sizes + row->offset);
 }
 
+static bool has_size(enum ws_kernel_kind kind, const struct size_row *row)
+{
+    return (row->kinds >> kind & 1U) != 0;
+}
+
 static enum ws_status parse_size(struct ws_sizes *sizes, const char *item, size_t length,
                                  struct ws_error *error)
 {
@@ -91,6 +96,15 @@ enum ws_status ws_sizes_parse(struct ws_sizes *sizes, const char *text, struct w
     return WS_OK;
 }
 
+bool ws_sizes_are_foreign(const struct ws_sizes *sizes, enum ws_kernel_kind kind)
+{
+    struct ws_sizes copy = *sizes;
+    for (int i = 0; i < SIZE_COUNT; ++i)
+        if (!has_size(kind, &size_rows[i]) && *size_field(&copy, &size_rows[i]) >= 0)
+            return true;
+    return false;
+}
+
 /* The sizes of a kind: those given, and the usual ones. */
 static enum ws_status take_sizes(struct ws_problem *problem, const struct ws_sizes *given,
                                  struct ws_error *error)
@@ -99,7 +113,7 @@ static enum ws_status take_sizes(struct ws_problem *problem, const struct ws_siz
     for (int i = 0; i < SIZE_COUNT; ++i) {
         const struct size_row *row = &size_rows[i];
         int64_t *field = size_field(&problem->size, row);
-        bool is_of_kind = row->kinds >> problem->kind & 1U;
+        bool is_of_kind = has_size(problem->kind, row);
         if (!is_of_kind && *field >= 0)
             return ws_fail(error, WS_ERROR_ARGUMENT,
                            "--shape has %s=%" PRId64 ", which a problem of %s has not; it is %s",

@@ -55,6 +55,9 @@ struct ws_problem {
  * most once. */
 enum ws_status ws_sizes_parse(struct ws_sizes *sizes, const char *text, struct ws_error *error);
 
+/* Whether a size is given that problems of a kind have not. */
+bool ws_sizes_are_foreign(const struct ws_sizes *sizes, enum ws_kernel_kind kind);
+
 /* Takes the head dims, dtype and mask from a spec whose head dims are not open, sizes that were not
  * given from B=1, Hq=2, Hk=1, Sq=100, Sk=133, M=100, N=70, K=133, and packs every tensor in the
  * given layout. Sizes of another kind are WS_ERROR_ARGUMENT. */

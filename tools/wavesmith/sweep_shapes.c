@@ -204,10 +204,7 @@ void ws_sweep_shapes_free(struct ws_sweep_shapes *shapes)
 bool ws_sweep_shape_fits(const struct ws_sweep_shape *shape, const struct ws_spec *spec)
 {
     const struct ws_sizes *sizes = &shape->sizes;
-    bool is_gemm = sizes->m >= 0 || sizes->n >= 0 || sizes->k >= 0;
-    bool is_attention =
-        sizes->heads_q >= 0 || sizes->heads_k >= 0 || sizes->seqlen_q >= 0 || sizes->seqlen_k >= 0;
-    if (spec->kind == WS_KERNEL_GEMM ? is_attention : is_gemm)
+    if (ws_sizes_are_foreign(sizes, spec->kind))
         return false;
     if (sizes->head_dim_qk >= 0 && sizes->head_dim_qk != spec->head_dim_qk)
         return false;
