@@ -76,14 +76,21 @@ static void set_types(struct ws_builder *b)
     b->global_pointer = LLVMPointerTypeInContext(b->context, 1);
 }
 
-static LLVMValueRef opaque_one(struct ws_builder *b)
+/* An empty asm statement: a register, left as it is; `count` operands, of which it is the first. */
+static struct ws_value *empty_asm(struct ws_builder *b, const char *constraints,
+                                  struct ws_value *const *operands, unsigned count)
 {
-    static const char constraints[] = "=s,0";
-    LLVMTypeRef type = LLVMFunctionType(b->f32, &b->f32, 1, false);
-    LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, constraints, sizeof constraints - 1, false,
-                                            false, LLVMInlineAsmDialectATT, false);
-    LLVMValueRef one = LLVMConstReal(b->f32, 1);
-    return LLVMBuildCall2(b->llvm, type, nothing, &one, 1, "");
+    enum { EMPTY_ASM_OPERANDS_MAX = 2 };
+    LLVMTypeRef types[EMPTY_ASM_OPERANDS_MAX];
+    LLVMValueRef values[EMPTY_ASM_OPERANDS_MAX];
+    for (unsigned i = 0; i < count; i++) {
+        values[i] = ws_llvm(operands[i]);
+        types[i] = LLVMTypeOf(values[i]);
+    }
+    LLVMTypeRef function = LLVMFunctionType(types[0], types, count, false);
+    LLVMValueRef nothing = LLVMGetInlineAsm(function, "", 0, constraints, strlen(constraints),
+                                            false, false, LLVMInlineAsmDialectATT, false);
+    return ws_wrap(LLVMBuildCall2(b->llvm, function, nothing, values, count, ""));
 }
 
 void ws_kernel_begin(struct ws_builder *b, struct LLVMOpaqueModule *module, const char *symbol,
@@ -112,8 +119,9 @@ void ws_kernel_begin(struct ws_builder *b, struct LLVMOpaqueModule *module, cons
     }
     LLVMPositionBuilderAtEnd(b->llvm,
                              LLVMAppendBasicBlockInContext(b->context, b->function, "entry"));
+    struct ws_value *one = ws_f32(b, 1);
     if (b->target->nearest == WS_NEAREST_MIX)
-        b->one = opaque_one(b);
+        b->one = ws_llvm(empty_asm(b, "=s,0", &one, 1));
 }
 
 void ws_kernel_end(struct ws_builder *b)
@@ -196,24 +204,6 @@ struct ws_value *ws_multiply(struct ws_builder *b, const struct ws_atom *atom, s
         c = multiply_atom(b, atom, ws_slice(b, a, first, dwords), ws_slice(b, bb, first, dwords),
                           c);
     return c;
-}
-
-/* An empty asm statement: a vector register, left as it is; `count` operands, of which it is the
- * first. */
-static struct ws_value *empty_asm(struct ws_builder *b, const char *constraints,
-                                  struct ws_value *const *operands, unsigned count)
-{
-    enum { EMPTY_ASM_OPERANDS_MAX = 2 };
-    LLVMTypeRef types[EMPTY_ASM_OPERANDS_MAX];
-    LLVMValueRef values[EMPTY_ASM_OPERANDS_MAX];
-    for (unsigned i = 0; i < count; i++) {
-        values[i] = ws_llvm(operands[i]);
-        types[i] = LLVMTypeOf(values[i]);
-    }
-    LLVMTypeRef function = LLVMFunctionType(types[0], types, count, false);
-    LLVMValueRef nothing = LLVMGetInlineAsm(function, "", 0, constraints, strlen(constraints),
-                                            false, false, LLVMInlineAsmDialectATT, false);
-    return ws_wrap(LLVMBuildCall2(b->llvm, function, nothing, values, count, ""));
 }
 
 struct ws_value *ws_opaque(struct ws_builder *b, struct ws_value *x)

@@ -14,7 +14,6 @@ enum boundary {
     BOUNDARY_LEFT, /* windows only */
     BOUNDARY_COUNT
 };
-enum { ROW_MAX = 1024 }; /* the longest row that --shape takes */
 static const double gains[BOUNDARY_COUNT] = {6, 10, 8, 5, 8};
 static const double base_drop = 8;
 
@@ -38,7 +37,7 @@ static void add_walsh(float *row, int64_t length, double amplitude, int index)
 static void add_diagonal(float *row, int64_t length, double amplitude, uint64_t seed, int64_t query)
 {
     struct ws_random random;
-    float code[ROW_MAX] = {0};
+    float code[WS_HEAD_DIM_MAX] = {0};
     ws_random_seed(&random, seed ^ ((uint64_t)query + 1) * UINT64_C(0x9e3779b97f4a7c15));
     for (int64_t d = 0; d < length; ++d)
         code[d] = ws_random_bits(&random) & 1 ? 1.0F : -1.0F;
