@@ -118,10 +118,12 @@ enum ws_status ws_spills_check(const struct ws_compiled *compiled, int max_spill
     char text[WS_SPILLS_TEXT_SIZE];
     if (!ws_spills_too_many(compiled, max_spills, text))
         return WS_OK;
-    return ws_fail(error, WS_ERROR_COMPILE,
-                   "%s: a smaller bm_tiles, block_n or waves_per_eu, or q_mode: lds, spills less, "
-                   "and max_spills: N in the config, or --max-spills N, allows it",
-                   text);
+    return ws_fail(
+        error, WS_ERROR_COMPILE,
+        "%s: a smaller bm_tiles or block_n, or q_mode: lds, spills less, preset auto looks "
+        "for levers that do not, and max_spills: N in the config, or --max-spills N, "
+        "allows it",
+        text);
 }
 
 void ws_compiled_free(struct ws_compiled *compiled)

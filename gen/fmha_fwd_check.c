@@ -1,5 +1,6 @@
 /* What can be generated. */
 #include "gen/fmha_fwd.h"
+#include "gen/words.h"
 #include "ir/atom.h"
 #include "ir/target.h"
 
@@ -106,6 +107,21 @@ static enum ws_status check_lds(const struct ws_spec *spec, const struct ws_targ
     return check_unused(spec, error);
 }
 
+/* Settings that need fewer registers than the spec's, together if one is not enough. */
+static void list_savings(const struct ws_spec *spec, char *text, size_t size)
+{
+    const int *lever = spec->lever;
+    text[0] = '\0';
+    if (lever[WS_LEVER_bm_tiles] > 1)
+        ws_append(text, size, "a smaller bm_tiles, ");
+    if (lever[WS_LEVER_block_n] > ws_fwd_tiling(spec).side)
+        ws_append(text, size, "a smaller block_n, ");
+    if (lever[WS_LEVER_addr] == WS_ADDR_GLOBAL)
+        ws_append(text, size, "addr: buffer, ");
+    if (lever[WS_LEVER_q_mode] == WS_Q_MODE_REG)
+        ws_append(text, size, "q_mode: global, ");
+}
+
 /* Who asks for an occupancy has a budget of registers of his own, and spills where it is passed. */
 static enum ws_status check_registers(const struct ws_spec *spec, const struct ws_target *target,
                                       struct ws_error *error)
@@ -118,12 +134,13 @@ static enum ws_status check_registers(const struct ws_spec *spec, const struct w
     const int most = share < target->vgpr_max ? share : target->vgpr_max;
     if (spec->lever[WS_LEVER_waves_per_eu] > 0 || registers <= most)
         return WS_OK;
+    char savings[128];
+    list_savings(spec, savings, sizeof savings);
     return ws_fail(error, WS_ERROR_SPEC,
                    "bm_tiles %d and block_n %d at head dims %d and %d need about %d registers, and "
-                   "%s has %d; lower bm_tiles or block_n, set addr: buffer or q_mode: global, or "
-                   "allow spills by waves_per_eu: 1",
+                   "%s has %d; set one or more of: %swaves_per_eu: 1 with a max_spills above 0",
                    spec->lever[WS_LEVER_bm_tiles], spec->lever[WS_LEVER_block_n], spec->head_dim_qk,
-                   spec->head_dim_v, registers, target->name, most);
+                   spec->head_dim_v, registers, target->name, most, savings);
 }
 
 static enum ws_status check_features(const struct ws_spec *spec, struct ws_error *error)

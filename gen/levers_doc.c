@@ -80,12 +80,14 @@ char *ws_levers_markdown(void)
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         return NULL;
-    fprintf(out, "# Levers\n\n"
-                 "Written by `wavesmith levers --markdown` from gen/levers.def and gen/fields.def; "
-                 "edit those.\n\n"
-                 "A lever chooses how a kernel computes, never what. Levers stand under `levers:` "
-                 "in a config, or after `--set`. Any value may be a list, which makes a sweep. "
-                 "Combinations that do not fit together are refused with the reason.\n");
+    fprintf(
+        out,
+        "# Levers\n\n"
+        "Written by `wavesmith levers --markdown` from gen/levers.def and gen/fields.def; "
+        "edit those.\n\n"
+        "A lever chooses how a kernel computes, never what. Levers stand under `levers:` "
+        "in a config, or after `--set`. In a config any value may be a list, which makes a sweep. "
+        "Combinations that do not fit together are refused with the reason.\n");
     print_table(out, WS_SECTION_LEVERS);
     fprintf(out, "\n## The problem\n\nThese stand at the top of a config block.\n");
     print_table(out, WS_SECTION_TOP);

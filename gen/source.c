@@ -110,6 +110,13 @@ enum ws_status ws_source_init(struct ws_source *source, struct ws_arena *arena, 
         text += 3;
         size -= 3;
     }
+    if (size >= 4 && memcmp(text,
+                            "\x7F"
+                            "ELF",
+                            4) == 0)
+        return ws_fail_at(
+            error, WS_ERROR_CONFIG, path, 0, 0,
+            "it is a code object or another ELF file; give a config file, which is YAML text");
     if (size > WS_SOURCE_SIZE_MAX)
         return ws_fail_at(error, WS_ERROR_CONFIG, path, 0, 0,
                           "larger than %d bytes; a config has at most that",

@@ -248,8 +248,10 @@ static void test_files(void **state)
     refuse_file(path_of("none.yaml"), WS_ERROR_IO, "cannot read it: No such file or directory");
     refuse_file(folder, WS_ERROR_IO, "it is a directory; give a config file");
     refuse_file("/dev/zero", WS_ERROR_IO, "it is a device; give a config file");
-    refuse_file("/proc/self/exe", WS_ERROR_CONFIG, "larger than");
+    refuse_file("/proc/self/exe", WS_ERROR_CONFIG, "it is a code object or another ELF file");
     write_whole(path_of("x.yaml"), "\x7F\x45LF\0\0\0", 7);
+    refuse_file(path_of("x.yaml"), WS_ERROR_CONFIG, "it is a code object or another ELF file");
+    write_whole(path_of("x.yaml"), "\x7F\x45\0\0\0", 5);
     refuse_file(path_of("x.yaml"), WS_ERROR_CONFIG, "byte 0x7f is a control character");
     write_whole(path_of("x.yaml"), "v\0e", 3);
     refuse_file(path_of("x.yaml"), WS_ERROR_CONFIG, "byte 0x00 is a control character");

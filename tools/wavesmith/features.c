@@ -99,7 +99,8 @@ enum ws_status ws_problem_set_lengths(struct ws_problem *problem, enum ws_length
 {
     const char *at = text;
     if (!problem->varlen)
-        return ws_fail(error, WS_ERROR_ARGUMENT, "%s %s: the config has no feature varlen",
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "%s %s: the config has no feature varlen; add --set varlen=true",
                        length_options[kind], text);
     for (int64_t b = 0; b < problem->size.batch; ++b) {
         char *end = NULL;
@@ -131,8 +132,8 @@ enum ws_status ws_problem_set_window(struct ws_problem *problem, const char *tex
         return ws_fail(error, WS_ERROR_ARGUMENT,
                        "--window %s: it takes LEFT,RIGHT, numbers >= -1, as in 127,0", text);
     if (problem->mask != WS_MASK_WINDOW)
-        return ws_fail(error, WS_ERROR_ARGUMENT, "--window %s: the config has no mask: window",
-                       text);
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "--window %s: the config has no mask: window; add --set mask=window", text);
     problem->window[0] = left;
     problem->window[1] = right;
     return WS_OK;
