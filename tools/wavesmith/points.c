@@ -101,8 +101,11 @@ static void print_pick(const struct ws_config_point *point, bool is_compiled)
         return;
     struct ws_spec defaults;
     ws_spec_init(&defaults, point->spec.kind);
-    fprintf(stderr, "wavesmith: %s was picked for head dims %d and %d:", point->name,
-            point->spec.head_dim_qk, point->spec.head_dim_v);
+    fprintf(stderr, "wavesmith: %s was picked", point->name);
+    if (ws_setting_is_of(WS_FIELD_head_dim, point->spec.kind))
+        fprintf(stderr, " for head dims %d and %d", point->spec.head_dim_qk,
+                point->spec.head_dim_v);
+    fputc(':', stderr);
     for (int i = 0; i < WS_LEVER_COUNT; ++i) {
         char value[64];
         ws_lever_text(&point->spec, (enum ws_lever)i, value, sizeof value);
