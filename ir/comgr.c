@@ -21,6 +21,10 @@ enum { OPTIONS_MAX = 2 + 2 * WS_BACKEND_OPTIONS_MAX };
 #define ADVICE "; name a newer one in WS_COMGR_LIBRARY or take backend llvm"
 #define ISA_PREFIX WS_TRIPLE "--"
 
+/* -O3 also pairs scalars into vectors, which keeps conversions out of multiplications on CDNA and
+ * costs registers (docs/backends.md). */
+const char ws_comgr_level[] = "-O1";
+
 struct ws_comgr {
     void *library;
     char *name;          /* as it was opened */
@@ -318,7 +322,7 @@ static enum ws_status generate(struct ws_comgr *comgr, const struct ws_job *job,
                                LLVMMemoryBufferRef bitcode, struct action *codegen,
                                struct ws_error *error)
 {
-    const char *options[OPTIONS_MAX] = {"-O3", "-mcode-object-version=5"};
+    const char *options[OPTIONS_MAX] = {ws_comgr_level, "-mcode-object-version=5"};
     char *lines = strdup(job->options ? job->options : "");
     if (!lines)
         return ws_fail(error, WS_ERROR_MEMORY, "no memory for the backend options");

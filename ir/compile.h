@@ -37,7 +37,7 @@ struct ws_codegen_options {
     enum ws_backend backend;
     enum ws_isolation isolation;
     const char *passes;         /* LLVM pass pipeline text; NULL: the measured default. llvm only:
-                                   comgr runs its own -O3. `instcombine` without
+                                   comgr runs its own -O1. `instcombine` without
                                    <no-verify-fixpoint> may end the process */
     const char *const *options; /* LLVM backend options, "-amdgpu-foo=1"; NULL-terminated or NULL */
     const char *linker;         /* an ld.lld program to spawn; NULL: the linker built in, or the

@@ -81,7 +81,7 @@ void ws_build_identity(const struct ws_job *job, const struct ws_backend_info *i
         info->version,
         info->build,
         job->cpu,
-        llvm ? passes : "-O3",
+        llvm ? passes : ws_comgr_level,
         job->options ? job->options : "",
         job->ir,
     };

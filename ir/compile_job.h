@@ -38,6 +38,9 @@ enum ws_status ws_llvm_compile(const struct ws_job *job, struct ws_code *code,
 /* The default pass pipeline of the LLVM backend (docs/compile.md). */
 extern const char ws_llvm_default_passes[];
 
+/* The optimisation level that comgr compiles at. */
+extern const char ws_comgr_level[];
+
 /* Links one relocatable object into a code object; `linker` as in ws_codegen_options. */
 enum ws_status ws_link(struct ws_code *code, const void *object, size_t size, const char *linker,
                        struct ws_error *error);
