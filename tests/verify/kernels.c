@@ -91,6 +91,7 @@ bool passes(struct ws_tool_device *device, const void *image, size_t size,
     struct ws_loaded loaded;
     struct ws_trial trial;
     struct ws_error error;
+    assert_ok(ws_tool_device_target(device, spec->arch, &error), &error);
     assert_ok(ws_trial_load(&loaded, device, image, size, shape, &error), &error);
     assert_ok(ws_trial_run(&trial, &loaded, spec, problem, &options, &error), &error);
     bool pass = trial.verdict.pass;

@@ -5,8 +5,9 @@
 #include "tests/verify/kernels.h"
 #include "tools/wavesmith/inputs.h"
 
-/* Mutants of any kernel, and of masks. */
-#define GENERAL "last_key rescale_skipped kv_head exchange_omitted tail_unmasked"
+/* Mutants of any kernel, and of one that exchanges P. */
+#define NO_EXCHANGE "last_key rescale_skipped kv_head tail_unmasked"
+#define GENERAL NO_EXCHANGE " exchange_omitted"
 
 enum { ANY_MASK = 7, NO_MASK = 1, TOP_LEFT = 2, BOTTOM_RIGHT = 4 }; /* bits: rows of mask_rows */
 
@@ -48,6 +49,14 @@ static const struct {
     {"blockn", 64, BOTTOM_RIGHT, "bias=1 alibi=1", GENERAL " bias_row alibi_head"},
     {"multiwave", 64, BOTTOM_RIGHT, "softcap=1", GENERAL " softcap_skipped"},
     {"regblocked", 64, TOP_LEFT, "sink=1", GENERAL " sink_lse"},
+    {"goal_gfx942_d64", 64, NO_MASK | BOTTOM_RIGHT, "", NO_EXCHANGE " mask_off_by_one fence"},
+    {"goal_gfx950_d128", 128, TOP_LEFT, "", NO_EXCHANGE " mask_off_by_one"},
+    {"goal_gfx950_d128", 128, NO_MASK, "v_mode=tr_load", NO_EXCHANGE " fence"},
+    {"goal_gfx1201_d64", 64, NO_MASK | BOTTOM_RIGHT, "", NO_EXCHANGE " mask_off_by_one fence"},
+    {"swap", 72, BOTTOM_RIGHT, "arch=gfx90a dtype=bf16", NO_EXCHANGE " mask_off_by_one padding"},
+    {"swap", 80, BOTTOM_RIGHT, "arch=gfx942 atom=32x32 block_n=32 mask=window",
+     "last_key window_off_by_one"},
+    {"swap", 72, NO_MASK, "arch=gfx1201", NO_EXCHANGE " padding"},
 };
 
 static const char *const shapes[] = {
