@@ -2,8 +2,8 @@
 
 #include <stddef.h>
 
-#include "gen/fmha_fwd.h"
-#include "gen/gemm.h"
+#include "gen/fmha_fwd/fwd.h"
+#include "gen/gemm/gemm.h"
 
 static const struct ws_kernel_definition definitions[] = {
     {WS_KERNEL_FMHA_FWD, "fmha_fwd", ws_fmha_fwd_check, ws_fmha_fwd_emit},

@@ -1,7 +1,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gen/config.h"
+#include "gen/config/config.h"
 #include "tests/gen/support.h"
 
 /* `wrong` and `right` are both in the first line of the message; `excerpt` is the rest, if given.
