@@ -30,14 +30,41 @@ static enum ws_status judge(struct ws_config_point *point, int max_spills,
     return status;
 }
 
+/* Why alternatives will not do, in order; neighbours with the same reason share it. */
+struct refusals {
+    char text[WS_ERROR_MESSAGE_SIZE];
+    char who[WS_ERROR_MESSAGE_SIZE]; /* has the latest reason, which is not in the text yet */
+    const char *reason;              /* NULL: there was none */
+    size_t count;
+};
+
+static void end_reason(struct refusals *refusals)
+{
+    if (refusals->reason != NULL)
+        ws_append(refusals->text, sizeof refusals->text, "%s%s: %s",
+                  refusals->text[0] == '\0' ? "" : "; ", refusals->who, refusals->reason);
+}
+
+static void add_refusal(struct refusals *refusals, const struct ws_config_point *point)
+{
+    refusals->count++;
+    if (refusals->reason != NULL && strcmp(refusals->reason, point->reason) == 0) {
+        ws_append(refusals->who, sizeof refusals->who, ", #%zu", point->number);
+        return;
+    }
+    end_reason(refusals);
+    refusals->reason = point->reason;
+    snprintf(refusals->who, sizeof refusals->who, "%s", point->name);
+}
+
 /* Puts the first good alternative in the place of the set's first; of no good one, the last. */
 static enum ws_status pick_from(struct ws_config *config, size_t first,
                                 const struct ws_codegen_options *options, struct ws_error *error)
 {
     struct ws_config_point *points = config->points;
+    struct refusals refusals = {.count = 0};
     const size_t choice = points[first].choice;
-    char why[sizeof points->why] = "";
-    size_t picked = first, count = 0;
+    size_t picked = first;
     bool is_found = false;
     for (size_t i = first; i < config->count; i++) {
         if (points[i].choice != choice)
@@ -49,19 +76,20 @@ static enum ws_status pick_from(struct ws_config *config, size_t first,
         if (status != WS_OK)
             return status;
         picked = i;
-        count++;
         is_found = points[i].reason[0] == '\0';
         if (!is_found)
-            ws_append(why, sizeof why, "%s%s: %s", count == 1 ? "" : "; ", points[i].name,
-                      points[i].reason);
+            add_refusal(&refusals, &points[i]);
     }
-    if (!is_found)
-        snprintf(points[picked].reason, sizeof why, "none of %zu alternatives will do; %s", count,
-                 why);
+    end_reason(&refusals);
+    if (!is_found) {
+        points[picked].reason[0] = '\0';
+        ws_append(points[picked].reason, sizeof points[picked].reason,
+                  "none of %zu alternatives will do; %s", refusals.count, refusals.text);
+    }
     points[first] = points[picked];
     points[first].choice = 0;
     points[first].is_picked = true;
-    memcpy(points[first].why, why, sizeof why);
+    memcpy(points[first].why, refusals.text, sizeof points[first].why);
     return WS_OK;
 }
 

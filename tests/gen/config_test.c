@@ -217,6 +217,9 @@ static void test_base(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+#define OPEN_PICK                                                                                  \
+    "version: 1\npick: first\nentries: [{levers: {bm_tiles: 2}}, {levers: {bm_tiles: 1}}]\n"
+
 static const struct {
     const char *text, *table;
     size_t picked; /* of the point that was picked: its number */
@@ -233,7 +236,11 @@ static const struct {
     /* None: one point, invalid. */
     {"version: 1\nhead_dim: 256\npick: first\n"
      "entries: [{levers: {bm_tiles: 2}}, {levers: {bm_tiles: 1}}]\n",
-     "256 1 !\n", 2, "", "none of 2 alternatives will do; good#1: head_dim_v 256"},
+     "256 1 !\n", 2, "", "none of 2 alternatives will do; good#1, #2: head_dim_v 256"},
+    /* Neighbours with the same reason share it. */
+    {"version: 1\nhead_dim: 64\nlevers: {num_waves: 8, bm_tiles: 4}\npick: first\n"
+     "entries: [{levers: {block_n: 32}}, {}, {levers: {bm_tiles: 2}}]\n",
+     "64 2\n", 3, "good#1, #2: " FAKE_REASON, ""},
     /* Of each head dim. */
     {"version: 1\nhead_dim: [64, 256, 128]\npick: first\n"
      "entries: [{levers: {bm_tiles: 2}}, {levers: {bm_tiles: 1}}]\n",
@@ -244,8 +251,7 @@ static const struct {
      "- {levers: {bm_tiles: 4}}\n",
      "64 1\n64 2\n64 4\n", 3, "good#2: " FAKE_REASON, ""},
     /* Open head dims: later. */
-    {"version: 1\npick: first\nentries: [{levers: {bm_tiles: 2}}, {levers: {bm_tiles: 1}}]\n",
-     "0 2\n0 1\n", 0, "", ""},
+    {OPEN_PICK, "0 2\n0 1\n", 0, "", ""},
 };
 
 static void test_picks(void **state)
@@ -272,7 +278,7 @@ static void test_picks(void **state)
 static void test_late_pick(void **state)
 {
     (void)state;
-    struct ws_config config = parse_good(picks[5].text, NULL);
+    struct ws_config config = parse_good(OPEN_PICK, NULL);
     for (size_t i = 0; i < config.count; i++)
         config.points[i].spec.head_dim_qk = config.points[i].spec.head_dim_v = 96;
     snprintf(config.points[0].reason, sizeof config.points[0].reason, "too large");
