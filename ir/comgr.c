@@ -1,10 +1,14 @@
 #include "ir/comgr.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/Core.h>
@@ -217,9 +221,38 @@ static bool run_in(struct ws_comgr *comgr, struct action *action, struct comgr_h
     return status == COMGR_SUCCESS && action->output;
 }
 
+/* comgr passes data through files in the folder for temporary files, and its LLVM ends the process
+ * where one cannot be written. */
+static enum ws_status check_room(size_t input_size, struct ws_error *error)
+{
+    static const char *const names[] = {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}; /* LLVM's order */
+    const off_t output_room = 1 << 20;
+    const char *folder = NULL;
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && folder == NULL; i++)
+        folder = getenv(names[i]);
+    folder = folder ? folder : "/tmp";
+    snprintf(path, sizeof path, "%s/wavesmith-XXXXXX", folder);
+    int file = mkostemp(path, O_CLOEXEC);
+    int code = file < 0 ? errno : posix_fallocate(file, 0, (off_t)input_size + output_room);
+    if (file >= 0) {
+        close(file);
+        unlink(path);
+    }
+    if (code == 0)
+        return WS_OK;
+    return ws_fail(error, WS_ERROR_ENVIRONMENT,
+                   "comgr needs room for temporary files in %s: %s; free some, or name another "
+                   "folder in TMPDIR",
+                   folder, strerror(code));
+}
+
 static enum ws_status perform(struct ws_comgr *comgr, struct action *action, const char *what,
                               struct ws_error *error)
 {
+    enum ws_status status = check_room(action->input_size, error);
+    if (status != WS_OK)
+        return status;
     struct comgr_handle info;
     struct comgr_handle input;
     struct comgr_handle output;

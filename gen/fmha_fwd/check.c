@@ -182,6 +182,12 @@ static enum ws_status check_order(const struct ws_spec *spec, struct ws_error *e
                        "pipelining qk_ahead with rescale lazy_sum: scores are computed again where "
                        "the maximum moves, but their K is gone; set rescale: lazy_max or eager, or "
                        "pipelining: none");
+    if (lever[WS_LEVER_k_mode] == WS_K_MODE_LDS_FRAG && lever[WS_LEVER_p_mode] != WS_P_MODE_SWAP)
+        return ws_fail(
+            error, WS_ERROR_SPEC,
+            "k_mode lds_frag with p_mode %s: K is laid out as the operand of S^T = K Q^T, "
+            "and only p_mode swap computes that; set k_mode: lds or p_mode: swap",
+            lever[WS_LEVER_p_mode] == WS_P_MODE_LDS ? "lds" : "bpermute");
     if (is_sum && lever[WS_LEVER_p_mode] != WS_P_MODE_SWAP)
         return ws_fail(error, WS_ERROR_SPEC,
                        "rescale lazy_sum with p_mode %s: a lane sums one key of 8 queries each, "

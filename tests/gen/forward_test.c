@@ -202,6 +202,7 @@ static void conflicts_have_reasons(void **state)
         {"head_dim=64 arch=gfx942 atom=32x32", "set block_n: 32"},
         {"head_dim=64 arch=gfx1201 p_mode=lds", "set p_mode: swap"},
         {"head_dim=64 arch=gfx950 p_mode=bpermute", "set p_mode: swap"},
+        {"head_dim=64 p_mode=lds k_mode=lds_frag", "set k_mode: lds or p_mode: swap"},
         {"head_dim=64 arch=gfx1250", "no layout file"},
         {"head_dim=64 arch=gfx942 row_sum=matrix", "set row_sum: dot"},
         {"head_dim=64 rescale=lazy_sum row_sum=matrix", "set row_sum: dot"},

@@ -46,7 +46,7 @@ expect 2 'needs a value' "$wavesmith" verify good.yaml --shape
 expect 2 'takes no value' "$wavesmith" verify good.yaml --json=yes
 expect 2 'whole number' "$wavesmith" verify good.yaml --seed x
 expect 2 '--score-scale takes a finite number' "$wavesmith" verify good.yaml --score-scale inf
-expect 2 '--score-scale 1e[+]39 makes the scale' "$wavesmith" verify good.yaml --score-scale 1e39 \
+expect 2 '--score-scale 1e[+]39: inputs or scores would leave' "$wavesmith" verify good.yaml --score-scale 1e39 \
     --device emu
 for shape in Sq=2147483647 Sk=2147483647 B=2147483647,Hq=2147483647,Sq=2147483647; do
     expect 2 'elements.*at most 1073741824' "$wavesmith" verify good.yaml --shape $shape \

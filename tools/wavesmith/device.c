@@ -11,7 +11,7 @@ enum ws_status ws_tool_find_emulator(char path[PATH_MAX], struct ws_error *error
 {
     static const char *const folders[] = {"lib", WS_LIBRARY_FOLDER};
     const char *chosen = getenv("WS_EMU_LIBRARY");
-    if (chosen) {
+    if (chosen && chosen[0]) {
         snprintf(path, PATH_MAX, "%s", chosen);
         return WS_OK;
     }

@@ -60,11 +60,17 @@ static struct ws_draw boundary(const struct ws_problem *problem, enum ws_tensor_
     return (struct ws_draw){.deviation = 1, .is_marked = true};
 }
 
-/* Each of these products is then about a fifth of the magnitude of the sum. */
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Each of these products is then about a fifth of the magnitude of the sum, less where K is so
+ * large that a sum of them could leave f16. */
 static void mark(const struct ws_problem *problem, enum ws_tensor_id tensor, float *row,
                  int64_t token)
 {
-    enum { MARKS = 4 };
+    enum { MARKS = 4, LARGEST = 16384 };
     const int64_t k = problem->size.k;
     const int64_t marks[MARKS] = {0, k / 16 * 16 - 1, k / 16 * 16, k - 1};
     (void)tensor;
@@ -74,7 +80,7 @@ static void mark(const struct ws_problem *problem, enum ws_tensor_id tensor, flo
         for (int j = 0; j < i; ++j)
             is_new = is_new && marks[j] != marks[i];
         if (is_new)
-            row[marks[i]] *= (float)sqrt(1 + (double)k / MARKS);
+            row[marks[i]] *= (float)sqrt(1 + (double)least(k, LARGEST) / MARKS);
     }
 }
 
@@ -92,11 +98,6 @@ static struct ws_grid grid_of(const struct ws_spec *spec, const struct ws_proble
         .tile_columns = block.columns,
         .problem = problem,
     };
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 static struct ws_rows rows_of(const struct ws_grid *grid, int64_t workgroup)

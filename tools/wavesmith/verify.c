@@ -288,25 +288,31 @@ static enum ws_status set_features(struct ws_problem *problem, const struct ws_a
                 ws_problem_set_lengths(problem, (enum ws_length_kind)kind, lengths[kind], error);
     if (status != WS_OK || !arguments->given[WS_OPTION_softcap])
         return status;
-    if (problem->softcap == 0 || arguments->softcap <= 0)
+    const double largest = 4096; /* its tanh is off by 2^-22 cap, and LSE may be by 1e-3 */
+    if (problem->softcap == 0)
         return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "--softcap %g: it takes a number above 0, and feature softcap in the config",
+                       "--softcap %g: the config has no feature softcap; add --set softcap=true",
                        arguments->softcap);
+    if (!(arguments->softcap > 0 && arguments->softcap <= largest))
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "--softcap %g: a cap is above 0, and up to %g its tanh is exact enough",
+                       arguments->softcap, largest);
     problem->softcap = arguments->softcap;
     return WS_OK;
 }
 
-/* Scores of any head dim stay within f32. */
+/* Scores of any head dim stay within f32, and the boundary inputs, which grow as scores shrink,
+ * within f16. */
 static enum ws_status check_scale(const struct ws_problem *problem, struct ws_error *error)
 {
     const float largest = 0x1p14F; /* q.k of N(0,1) inputs, and the factor log2(e) */
-    float scale = ws_problem_scale(problem);
-    if (scale > 0 && isfinite(scale * largest))
+    const double smallest = 1e-7;
+    if (problem->score_scale >= smallest && isfinite(ws_problem_scale(problem) * largest))
         return WS_OK;
     return ws_fail(error, WS_ERROR_ARGUMENT,
-                   "--score-scale %g makes the scale %g, and scores leave f32's range; 1e-30 to "
+                   "--score-scale %g: inputs or scores would leave the range of their types; %g to "
                    "1e30 is fine",
-                   problem->score_scale, (double)scale);
+                   problem->score_scale, smallest);
 }
 
 static enum ws_status check_shape(struct verification *v, size_t index, struct ws_error *error)
