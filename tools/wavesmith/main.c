@@ -22,13 +22,12 @@ static const struct ws_command commands[] = {
      TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(max_spills) | WS_TAKES(output) | WS_TAKES(json),
      ws_command_compile},
     {"inspect", "CONFIG|HSACO", "count registers and instructions of a kernel",
-     "Main loop = the innermost loop with the most matrix products. A loop's instructions are "
-     "those\n"
-     "of its hot path: the shortest way through it that executes matrix products, with the "
-     "branches\n"
-     "that skip work only when no lane is active (execz) not taken. Blocks beside that path, such\n"
-     "as a lazy rescale, are counted apart as cold. Cycles: of a product, its passes (16x16x16 of\n"
-     "f16: gfx11 32, gfx12 16, gfx942 16, gfx90a 32); of anything else one on RDNA, 4 on CDNA.\n"
+     "Main loop = the innermost loop with the most matrix products; of several, the shortest. A\n"
+     "loop's instructions are those of its hot path: the shortest way through it that executes\n"
+     "matrix products, with the branches that skip work only when no lane is active (execz) not\n"
+     "taken. Blocks beside that path, such as a lazy rescale, are counted apart as cold.\n"
+     "Cycles: of a product, its passes (16x16x16 of f16: gfx11 32, gfx12 16, gfx942 16, gfx90a "
+     "32); of anything else one on RDNA, 4 on CDNA.\n"
      "VGPRs have the AGPRs in them where both are one file.\n",
      TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(head_dim) | WS_TAKES(kernel) | WS_TAKES(compare) |
          WS_TAKES(json),
