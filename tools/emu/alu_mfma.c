@@ -262,7 +262,7 @@ static void store(struct emu_wave *w, const struct emu_operand *d, struct operan
 #define MFMA(nm, m, k, blocks, t)                                                                  \
     {.name = #nm,                                                                                  \
      .run = nm##_run,                                                                              \
-     .cls = EMU_CLASS_MMA,                                                                        \
+     .cls = EMU_CLASS_MMA,                                                                         \
      .rule = EMU_POISON_OWN,                                                                       \
      .flags = EMU_CROSS,                                                                           \
      .dst = {EMU_TYPE_x},                                                                          \

@@ -359,7 +359,7 @@ static void run_integers(struct emu_wave *w, const struct emu_op *op)
 #define ROW(nm, fn, bits, dt)                                                                      \
     {.name = #nm,                                                                                  \
      .run = fn,                                                                                    \
-     .cls = EMU_CLASS_MMA,                                                                        \
+     .cls = EMU_CLASS_MMA,                                                                         \
      .rule = EMU_POISON_OWN,                                                                       \
      .flags = EMU_CROSS,                                                                           \
      .arg = bits,                                                                                  \
