@@ -387,7 +387,7 @@ void emu_run_ds_bpermute_fi(struct emu_wave *w, const struct emu_op *op)
 /* Of several lanes that send to one, the highest wins. */
 void emu_run_ds_permute(struct emu_wave *w, const struct emu_op *op)
 {
-    struct exchange x;
+    struct exchange x = {0}; /* the analyser knows no number of lanes */
     int from[2 * EMU_LANES];
     if (!gather(w, op, &x))
         return;
