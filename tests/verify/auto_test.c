@@ -194,7 +194,8 @@ static int check_all(int first, int end, const char *arch)
         print_message("up to head dim %d: %u combinations, %u without a kernel; by alternative:",
                       dim, count, by_number[0]);
         for (int n = 1; n < 64; n++)
-            print_message(by_number[n] ? " #%d %u" : "", n, by_number[n]);
+            if (by_number[n])
+                print_message(" #%d %u", n, by_number[n]);
         print_message("\n");
         fflush(stdout);
     }
