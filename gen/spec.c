@@ -393,5 +393,8 @@ enum ws_status ws_spec_check(const struct ws_spec *spec, struct ws_error *error)
                        spec->head_dim_qk == spec->head_dim_v ? "head_dim"
                        : spec->head_dim_qk == 0              ? "head_dim_qk"
                                                              : "head_dim_v");
+    const struct ws_target *target = ws_target_find(spec->arch);
+    if (target->missing)
+        return ws_fail(error, WS_ERROR_SPEC, "arch %s: %s", target->name, target->missing);
     return ws_kernel_definition(spec->kind)->check(spec, error);
 }

@@ -56,9 +56,7 @@ void ws_wave_fence(struct ws_builder *b);
 enum ws_schedule_kind {
     WS_SCHEDULE_VALU = 0x002,
     WS_SCHEDULE_MATRIX = 0x008,
-    WS_SCHEDULE_GLOBAL_LOAD = 0x020,
     WS_SCHEDULE_LDS_LOAD = 0x100,
-    WS_SCHEDULE_LDS_STORE = 0x200,
 };
 
 /* The scheduler puts `count` instructions of a kind next. Calls of one `pipeline` make a sequence

@@ -252,8 +252,6 @@ static enum ws_status check_target(const struct ws_spec *spec, const struct ws_t
                                    struct ws_error *error)
 {
     const int *lever = spec->lever;
-    if (target->missing)
-        return ws_fail(error, WS_ERROR_SPEC, "arch %s: %s", target->name, target->missing);
     const struct ws_fwd_tiling tiling = ws_fwd_tiling(spec);
     if (!tiling.atom)
         return ws_fail(error, WS_ERROR_SPEC,
@@ -293,8 +291,6 @@ static enum ws_status check_target(const struct ws_spec *spec, const struct ws_t
 enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *error)
 {
     const struct ws_target *target = ws_target_find(spec->arch);
-    if (!target)
-        return ws_fail(error, WS_ERROR_SPEC, "unknown arch `%s`", spec->arch);
     enum ws_status status = check_target(spec, target, error);
     if (status == WS_OK)
         status = check_dma(spec, target, error);

@@ -29,7 +29,6 @@ enum {
     WS_FWD_SIDE_MIN = 16, /* of a tile */
     WS_FWD_ROWS_MAX = 4,
     WS_FWD_KEYS_MAX = 8,
-    WS_FWD_SLICES_MAX = 8,
     WS_FWD_SLOTS_MAX = 16, /* elements of an operand in a lane */
     WS_FWD_CHUNKS_MAX = WS_HEAD_DIM_MAX / WS_FWD_SIDE_MIN,
     WS_FWD_GROUP_MAX = 8, /* head dim tiles whose V is in registers at a time */

@@ -3,68 +3,34 @@
 #include <math.h>
 
 #include "gen/fmha_fwd/fwd.h"
+#include "gen/tensor_check.h"
 
-/* One tensor of a launch: what is checked of it, and how to name it. */
+/* One tensor of a launch, and what is addressed of it. */
 struct tensor {
-    const char *name;
-    uint64_t pointer;
+    struct ws_tensor_check check;
     int64_t strides[3]; /* batch, head, token */
     int32_t heads, tokens;
     int tile;      /* tokens that one wave addresses with 32-bit offsets */
     int row_bytes; /* of a row, what is addressed from the start of a block on */
-    int element_bytes, alignment;
-    bool is_written;
 };
-
-static enum ws_status check_stride(const struct tensor *t, const char *axis, int64_t stride,
-                                   int32_t count, struct ws_error *error)
-{
-    if (stride < 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "%s_%s_stride is %" PRId64 "; it should be 0 or more", t->name, axis,
-                       stride);
-    if (count < 2)
-        return WS_OK; /* never used */
-    if (stride == 0 && t->is_written)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "%s_%s_stride is 0 but %" PRId32 " of them are written; only inputs "
-                       "can be broadcast",
-                       t->name, axis, count);
-    if (stride > INT64_MAX / t->element_bytes / count)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "%s_%s_stride is %" PRId64 "; %" PRId32 " of them pass 64 bits", t->name,
-                       axis, stride, count);
-    if (stride * t->element_bytes % t->alignment != 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "%s_%s_stride is %" PRId64 " elements; the kernel was generated for "
-                       "multiples of %d bytes",
-                       t->name, axis, stride, t->alignment);
-    return WS_OK;
-}
 
 static enum ws_status check_tensor(const struct tensor *t, int32_t batch, struct ws_error *error)
 {
     static const char *const axes[] = {"batch", "head", "token"};
     const int32_t counts[] = {batch, t->heads, t->tokens};
     for (int i = 0; i < 3; i++) {
-        enum ws_status status = check_stride(t, axes[i], t->strides[i], counts[i], error);
+        enum ws_status status =
+            ws_check_stride(&t->check, axes[i], t->strides[i], counts[i], error);
         if (status != WS_OK)
             return status;
     }
     if (batch == 0 || t->tokens == 0 || t->row_bytes == 0)
         return WS_OK; /* never read */
-    if (t->pointer == 0 || t->pointer % (uint64_t)t->alignment != 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "%s is at 0x%" PRIx64 "; it should be a multiple of %d, not 0", t->name,
-                       t->pointer, t->alignment);
-    int64_t steps = (t->tokens < t->tile ? t->tokens : t->tile) - 1;
-    int64_t stride = t->strides[2] * t->element_bytes;
-    if (steps > 0 && stride > (INT64_C(0xFFFFFFFF) - t->row_bytes) / steps)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "%s_token_stride is %" PRId64 " elements; %" PRId64
-                       " tokens should span less than 2^32 bytes",
-                       t->name, t->strides[2], steps + 1);
-    return WS_OK;
+    enum ws_status status = ws_check_pointer(&t->check, error);
+    int32_t rows = t->tokens < t->tile ? t->tokens : t->tile;
+    return status != WS_OK
+               ? status
+               : ws_check_span(&t->check, "token", t->strides[2], rows, t->row_bytes, error);
 }
 
 static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_fmha_fwd_args *a,
@@ -77,10 +43,11 @@ static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_
     const int bytes = WS_FWD_ELEMENT_BYTES, align = spec->alignment, f32 = 4;
     const int block_bytes = a->seqlen_k > 0 ? keys * bytes : 0;
     const bool is_vt = spec->v_layout == WS_V_TRANSPOSED;
-#define TENSOR(name, ...)                                                                          \
+#define TENSOR(name, heads, tokens, tile, row_bytes, element_bytes, alignment, is_written)         \
     {                                                                                              \
-        #name, a->name, {a->name##_batch_stride, a->name##_head_stride, a->name##_token_stride},   \
-            __VA_ARGS__                                                                            \
+        {#name, a->name, element_bytes, alignment, is_written},                                    \
+            {a->name##_batch_stride, a->name##_head_stride, a->name##_token_stride}, heads,        \
+            tokens, tile, row_bytes                                                                \
     }
     const int32_t hq = a->heads_q, hk = a->heads_k, sq = a->seqlen_q, sk = a->seqlen_k;
     const struct tensor q = TENSOR(q, hq, sq, rows, qk_bytes, bytes, align, false);

@@ -121,9 +121,6 @@ static enum ws_status check_registers(const struct ws_spec *spec,
 
 enum ws_status ws_gemm_check(const struct ws_spec *spec, struct ws_error *error)
 {
-    const struct ws_target *target = ws_target_find(spec->arch);
-    if (target->missing)
-        return ws_fail(error, WS_ERROR_SPEC, "arch %s: %s", target->name, target->missing);
     const struct ws_gemm_tiling tiling = ws_gemm_tiling(spec);
     enum ws_status status = check_atom(spec, &tiling, error);
     if (status == WS_OK)

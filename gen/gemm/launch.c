@@ -2,70 +2,27 @@
 #include <inttypes.h>
 
 #include "gen/gemm/gemm.h"
+#include "gen/tensor_check.h"
 
-/* One matrix of a launch: what is checked of it, and how to name it. */
+/* One matrix of a launch, and what is addressed of it. */
 struct matrix {
-    const char *name;
-    uint64_t pointer;
+    struct ws_tensor_check check;
     int64_t batch_stride, row_stride;
     int32_t rows, columns;
     int block; /* rows that a workgroup addresses with 32-bit offsets */
-    int element_bytes, alignment;
-    bool is_written;
 };
-
-static enum ws_status check_stride(const struct matrix *x, const char *axis, int64_t stride,
-                                   int32_t count, struct ws_error *error)
-{
-    if (stride < 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "%s_%s_stride is %" PRId64 "; it should be 0 or more", x->name, axis,
-                       stride);
-    if (count < 2)
-        return WS_OK; /* never used */
-    if (stride == 0 && x->is_written)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "%s_%s_stride is 0 but %" PRId32 " of them are written; only inputs can be "
-                       "broadcast",
-                       x->name, axis, count);
-    if (stride > INT64_MAX / x->element_bytes / count)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "%s_%s_stride is %" PRId64 "; with %" PRId32
-                       " of them offsets leave 64 bits",
-                       x->name, axis, stride, count);
-    if (stride * x->element_bytes % x->alignment != 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "%s_%s_stride is %" PRId64
-                       "; the kernel asks for a multiple of %d bytes, %d elements",
-                       x->name, axis, stride, x->alignment, x->alignment / x->element_bytes);
-    return WS_OK;
-}
-
-/* Rows of a workgroup's block lie within 2^32 bytes. */
-static enum ws_status check_span(const struct matrix *x, struct ws_error *error)
-{
-    const int32_t rows = x->rows < x->block ? x->rows : x->block;
-    const int64_t row_bytes = (int64_t)x->columns * x->element_bytes;
-    const int64_t most = rows > 1 ? (UINT32_MAX - row_bytes) / (rows - 1) : UINT32_MAX;
-    if (rows < 2 || x->row_stride * x->element_bytes <= most)
-        return WS_OK;
-    return ws_fail(error, WS_ERROR_ARGUMENT,
-                   "%s_row_stride is %" PRId64 "; the %" PRId32
-                   " rows of a workgroup should span less than 2^32 bytes, which takes at most "
-                   "%" PRId64,
-                   x->name, x->row_stride, rows, most / x->element_bytes);
-}
 
 static enum ws_status check_matrix(const struct matrix *x, int32_t batch, struct ws_error *error)
 {
-    if (x->pointer % (uint64_t)x->alignment != 0 || x->pointer == 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "%s is at 0x%" PRIx64 "; it should be a multiple of %d, not 0", x->name,
-                       x->pointer, x->alignment);
-    enum ws_status status = check_stride(x, "batch", x->batch_stride, batch, error);
+    const int32_t rows = x->rows < x->block ? x->rows : x->block;
+    const int64_t row_bytes = (int64_t)x->columns * x->check.element_bytes;
+    enum ws_status status = ws_check_pointer(&x->check, error);
     if (status == WS_OK)
-        status = check_stride(x, "row", x->row_stride, x->rows, error);
-    return status == WS_OK ? check_span(x, error) : status;
+        status = ws_check_stride(&x->check, "batch", x->batch_stride, batch, error);
+    if (status == WS_OK)
+        status = ws_check_stride(&x->check, "row", x->row_stride, x->rows, error);
+    return status != WS_OK ? status
+                           : ws_check_span(&x->check, "row", x->row_stride, rows, row_bytes, error);
 }
 
 static enum ws_status check_sizes(const struct ws_gemm_args *a, struct ws_error *error)
@@ -90,38 +47,38 @@ static enum ws_status check_matrices(const struct ws_spec *spec,
 {
     const int out_bytes = ws_gemm_out_bytes(spec);
     const struct matrix matrices[] = {
-        {.name = "a",
-         .pointer = a->a,
+        {.check.name = "a",
+         .check.pointer = a->a,
          .batch_stride = a->a_batch_stride,
          .row_stride = a->a_row_stride,
          .rows = a->m,
          .columns = a->k,
          .block = tiling->rows[WS_GEMM_A],
-         .element_bytes = WS_GEMM_ELEMENT_BYTES,
-         .alignment = spec->alignment},
-        {.name = "b",
-         .pointer = a->b,
+         .check.element_bytes = WS_GEMM_ELEMENT_BYTES,
+         .check.alignment = spec->alignment},
+        {.check.name = "b",
+         .check.pointer = a->b,
          .batch_stride = a->b_batch_stride,
          .row_stride = a->b_row_stride,
          .rows = a->n,
          .columns = a->k,
          .block = tiling->rows[WS_GEMM_B],
-         .element_bytes = WS_GEMM_ELEMENT_BYTES,
-         .alignment = spec->alignment},
-        {.name = "c",
-         .pointer = a->c,
+         .check.element_bytes = WS_GEMM_ELEMENT_BYTES,
+         .check.alignment = spec->alignment},
+        {.check.name = "c",
+         .check.pointer = a->c,
          .batch_stride = a->c_batch_stride,
          .row_stride = a->c_row_stride,
          .rows = a->m,
          .columns = a->n,
          .block = tiling->rows[WS_GEMM_A],
-         .element_bytes = out_bytes,
-         .alignment = spec->alignment > out_bytes ? spec->alignment : out_bytes,
-         .is_written = true},
+         .check.element_bytes = out_bytes,
+         .check.alignment = spec->alignment > out_bytes ? spec->alignment : out_bytes,
+         .check.is_written = true},
     };
     enum ws_status status = WS_OK;
     for (size_t i = 0; i < sizeof matrices / sizeof matrices[0] && status == WS_OK; i++) {
-        const bool is_read = a->k > 0 || matrices[i].is_written;
+        const bool is_read = a->k > 0 || matrices[i].check.is_written;
         if (is_read)
             status = check_matrix(&matrices[i], a->batch, error);
     }

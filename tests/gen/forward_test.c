@@ -316,7 +316,7 @@ static void wrong_launches_have_reasons(void **state)
     REFUSED(q, 0, "q is at 0x0");
     REFUSED(v, 0x30002, "multiple of 16");
     REFUSED(k_token_stride, -64, "0 or more");
-    REFUSED(k_token_stride, 65, "multiples of 16 bytes");
+    REFUSED(k_token_stride, 65, "a multiple of 16 bytes, 8 elements");
     REFUSED(o_head_stride, 0, "only inputs can be broadcast");
     REFUSED(lse_token_stride, 0, "only inputs can be broadcast");
     REFUSED(v_token_stride, INT64_C(1) << 28, "span less than 2^32 bytes");

@@ -30,9 +30,7 @@ static float element(const struct ws_problem *problem, const uint8_t *bytes)
 /* Half a subnormal step. */
 static double blur(const struct ws_problem *problem)
 {
-    if (problem->out == WS_OUT_F32)
-        return 0x1p-150;
-    return problem->dtype == WS_F16 ? 0x1p-25 : 0x1p-134;
+    return problem->out == WS_OUT_F32 ? 0x1p-150 : ws_dtype_half_step(problem->dtype);
 }
 
 static void judge_element(struct ws_judgement *judgement, const float *a, const float *b, float got,

@@ -81,6 +81,11 @@ float ws_dtype_normal(enum ws_dtype dtype)
     return dtype == WS_F16 ? 0x1p-14F : 0x1p-126F;
 }
 
+double ws_dtype_half_step(enum ws_dtype dtype)
+{
+    return dtype == WS_F16 ? 0x1p-25 : 0x1p-134;
+}
+
 double ws_unit_roundoff(enum ws_dtype dtype)
 {
     return dtype == WS_F16 ? 0x1p-11 : 0x1p-8;

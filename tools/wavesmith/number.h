@@ -22,6 +22,9 @@ float ws_dtype_round(enum ws_dtype dtype, float value);
 /* The smallest normal number: 2^-14 or 2^-126. */
 float ws_dtype_normal(enum ws_dtype dtype);
 
+/* Half a subnormal step: 2^-25 or 2^-134. */
+double ws_dtype_half_step(enum ws_dtype dtype);
+
 /* Half the distance of two neighbours at 1: 2^-11 or 2^-8. */
 double ws_unit_roundoff(enum ws_dtype dtype);
 

@@ -35,9 +35,6 @@ void ws_reference_free(struct ws_reference *reference)
     *reference = (struct ws_reference){0};
 }
 
-/* Half a subnormal step of each type. */
-static const double half_steps[] = {[WS_F16] = 0x1p-25, [WS_BF16] = 0x1p-134};
-
 /* One query row. */
 struct row {
     const struct ws_problem *problem;
@@ -139,7 +136,7 @@ static bool exact_row(struct ws_reference *reference, const struct row *row)
     }
     if (isinf(max))
         return false;
-    double half_step = half_steps[row->problem->dtype];
+    double half_step = ws_dtype_half_step(row->problem->dtype);
     double normal = (double)ws_dtype_normal(row->problem->dtype);
     double lost_below = (double)row->problem->lost_below;
     const double negligible = 0x1p-60;
