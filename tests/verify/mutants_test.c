@@ -2,7 +2,7 @@
  * and the sound kernel passes at the same shapes. Built with a generator that has the mutants. */
 #include <math.h>
 
-#include "tests/verify/kernels.h"
+#include "tests/verify/tally.h"
 #include "tools/wavesmith/inputs.h"
 
 /* Mutants of any kernel, and of one that exchanges P. */
@@ -168,11 +168,9 @@ static bool fence_affects(const struct place *at)
     return sees_any(at) && at->visible.end > at->block;
 }
 
-static const struct {
-    const char *name;
-    bool (*affects)(const struct place *at);
-} mutants[WS_MUTANT_COUNT] = {
-#define ROW_FWD(name) [WS_MUTANT_##name] = {#name, name##_affects},
+/* NULL for a mutant of another kernel. */
+static bool (*const affects[WS_MUTANT_COUNT])(const struct place *at) = {
+#define ROW_FWD(name) [WS_MUTANT_##name] = name##_affects,
 #define ROW_ALL(name) ROW_FWD(name)
 #define ROW_GEMM(name)
 #define MUTANT(name, kinds, text) ROW_##kinds(name)
@@ -210,7 +208,7 @@ static bool affects_problem(int mutant, const struct ws_problem *problem, int64_
 {
     struct ws_inputs inputs = {0};
     struct ws_error error;
-    bool affects = false;
+    bool any = false;
     assert_ok(ws_inputs_create(&inputs, problem, WS_INPUT_NORMAL, &error), &error);
     for (int64_t batch = 0; batch < problem->size.batch; ++batch)
         for (int64_t head = 0; head < problem->size.heads_q; ++head)
@@ -219,24 +217,15 @@ static bool affects_problem(int mutant, const struct ws_problem *problem, int64_
                     problem->bias ? ws_inputs_row(&inputs, problem, WS_BIAS, batch, head, query)
                                   : NULL;
                 struct place at = place_of(problem, batch, query, bias, block);
-                affects = affects || mutants[mutant].affects(&at);
+                any = any || affects[mutant](&at);
             }
     ws_inputs_free(&inputs);
-    return affects;
+    return any;
 }
-
-/* A run's state: counts over all kernels. */
-struct tally {
-    struct ws_tool_device device;
-    uint64_t seed;
-    int affected[WS_MUTANT_COUNT];
-    int survived;
-};
 
 static void check_shape(struct tally *tally, int mutant, const struct ws_compiled *compiled,
                         const struct ws_spec *spec, const char *kernel, const char *shape)
 {
-    char reason[256];
     struct ws_problem problem = make_problem(spec, shape, tally->seed);
     bool sound = mutant == WS_MUTANT_NONE;
     problem.uses_part = problem.varlen;
@@ -244,14 +233,7 @@ static void check_shape(struct tally *tally, int mutant, const struct ws_compile
         problem.length[WS_LENGTH_USED_K][b] = problem.length[WS_LENGTH_K][b] * (3 - b) / 4;
     if (!sound && !affects_problem(mutant, &problem, spec->lever[WS_LEVER_block_n]))
         return;
-    tally->affected[mutant]++;
-    bool pass = passes(&tally->device, compiled->code.bytes, compiled->code.size, &compiled->shape,
-                       spec, &problem, reason);
-    if (pass == sound)
-        return;
-    tally->survived++;
-    print_error("%s %s at %s: %s\n", kernel, sound ? "without a defect" : mutants[mutant].name,
-                shape, pass ? "not noticed" : reason);
+    tally_check(tally, mutant, compiled, spec, &problem, kernel, shape);
 }
 
 static bool has_word(const char *words, const char *word)
@@ -275,7 +257,7 @@ static void check_kernel(struct tally *tally, size_t kernel, const struct mask_r
         struct ws_error error;
         bool is_masked = spec.mask != WS_MASK_NONE;
         if (mutant != WS_MUTANT_NONE &&
-            (!mutants[mutant].name || !has_word(kernels[kernel].mutants, mutants[mutant].name)))
+            (!affects[mutant] || !has_word(kernels[kernel].mutants, mutant_name(mutant))))
             continue;
         if (mutant == WS_MUTANT_mask_off_by_one && !is_masked)
             continue;
@@ -290,19 +272,15 @@ static void check_kernel(struct tally *tally, size_t kernel, const struct mask_r
 static void every_mutant_is_noticed(void **state)
 {
     struct tally tally = {.seed = *(uint64_t *)*state};
+    for (int mutant = 0; mutant < WS_MUTANT_COUNT; ++mutant)
+        tally.expected[mutant] = affects[mutant] != NULL;
     open_emulator(&tally.device);
     for (size_t kernel = 0; kernel < sizeof kernels / sizeof kernels[0]; ++kernel)
         for (int mask = 0; mask < MASK_ROWS; ++mask)
             if (kernels[kernel].masks >> mask & 1)
                 check_kernel(&tally, kernel, &mask_rows[mask]);
     ws_tool_device_close(&tally.device);
-    for (int mutant = 1; mutant < WS_MUTANT_COUNT; ++mutant) {
-        if (!mutants[mutant].name)
-            continue;
-        print_message("%-18s affects %d problems\n", mutants[mutant].name, tally.affected[mutant]);
-        assert_true(tally.affected[mutant] > 0);
-    }
-    assert_int_equal(tally.survived, 0);
+    tally_finish(&tally);
 }
 
 int main(void)
