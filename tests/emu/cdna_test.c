@@ -1,15 +1,12 @@
 /* Instructions of CDNA beside the elementwise ones of alu_valu_test.c and MFMA: what crosses the
  * blocks of a wave64, parts of registers, pairs of f32, indexed registers, loads to LDS. */
-#include "tests/emu/alu_support.h"
 #include "tests/emu/layout_lines.h"
+#include "tests/emu/machine_memory.h"
 
 #include <math.h>
 
-enum { LANES = 64, BYTES = 4096, LDS_BYTES = 8192 };
+enum { LANES = 64, LDS_BYTES = 8192 };
 
-static struct emu_memory memory;
-static struct emu_pending pending;
-static uint8_t *device;
 static uint8_t lds[LDS_BYTES + 64];
 static uint16_t lds_write[LDS_BYTES + 64], lds_read[LDS_BYTES + 64];
 static uint32_t lds_writer[LDS_BYTES + 64];
@@ -19,18 +16,13 @@ static uint32_t lds_writer[LDS_BYTES + 64];
 static struct machine *machine_strict(const char *target, const char *text, size_t lines)
 {
     struct machine *m = machine_for(target, text, lines);
-    memset(&pending, 0, sizeof pending);
-    m->w.pending = &pending;
-    m->launch.memory = &memory;
-    m->group.strict = true;
+    attach_memory(m);
     m->group.epoch = 1;
     m->group.lds = lds;
     m->group.lds_bytes = LDS_BYTES;
     m->group.lds_write = lds_write;
     m->group.lds_read = lds_read;
     m->group.lds_writer = lds_writer;
-    for (unsigned i = 0; i < BYTES; i++)
-        device[i] = (uint8_t)random64();
     for (unsigned i = 0; i < LDS_BYTES; i++) {
         lds[i] = (uint8_t)random64();
         lds_write[i] = 1;
@@ -499,21 +491,6 @@ static void transposed_poison(void **state)
     machine_free(m);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    device = (uint8_t *)(uintptr_t)emu_memory_add(&memory, BYTES, false);
-    return device ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    emu_memory_remove(&memory, (uint64_t)(uintptr_t)device);
-    free(memory.list);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -532,5 +509,5 @@ int main(void)
         cmocka_unit_test(transposing_load),
         cmocka_unit_test(transposed_poison),
     };
-    return cmocka_run_group_tests_name("emu cdna", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("emu cdna", tests, memory_set_up, memory_tear_down);
 }

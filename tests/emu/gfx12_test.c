@@ -1,15 +1,9 @@
 /* Instructions that only gfx12 has, beside the elementwise ones of alu_valu_test.c and
  * alu_salu_test.c: between lanes, transcendental ones on SGPRs, narrow scalar loads, transposing
  * loads. */
-#include "tests/emu/alu_support.h"
+#include "tests/emu/machine_memory.h"
 
 #include <math.h>
-
-enum { BYTES = 4096 };
-
-static struct emu_memory memory;
-static struct emu_pending pending;
-static uint8_t *device;
 
 static void fill_lanes(struct machine *m, unsigned registers)
 {
@@ -22,12 +16,7 @@ static void fill_lanes(struct machine *m, unsigned registers)
 static struct machine *with_memory(const char *text)
 {
     struct machine *m = machine_for("gfx1201", text, 1);
-    memset(&pending, 0, sizeof pending);
-    m->w.pending = &pending;
-    m->launch.memory = &memory;
-    m->group.strict = true;
-    for (unsigned i = 0; i < BYTES; i++)
-        device[i] = (uint8_t)random64();
+    attach_memory(m);
     fill_lanes(m, 8);
     return m;
 }
@@ -264,21 +253,6 @@ static void transposing_load(void **state)
     machine_free(m);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    device = (uint8_t *)(uintptr_t)emu_memory_add(&memory, BYTES, false);
-    return device ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    emu_memory_remove(&memory, (uint64_t)(uintptr_t)device);
-    free(memory.list);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,5 +260,5 @@ int main(void)
         cmocka_unit_test(scalar_transcendentals), cmocka_unit_test(scalar_transcendentals_f16),
         cmocka_unit_test(narrow_scalar_loads),    cmocka_unit_test(transposing_load),
     };
-    return cmocka_run_group_tests_name("emu gfx12", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("emu gfx12", tests, memory_set_up, memory_tear_down);
 }

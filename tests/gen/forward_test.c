@@ -1,37 +1,13 @@
 /* The forward kernel before it is compiled: its IR is well formed and repeatable, every lever value
  * changes it, and what cannot be generated or launched is refused with a reason. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <llvm-c/Analysis.h>
-#include <llvm-c/Core.h>
-
 #include "gen/setting.h"
-#include "gen/wavesmith.h"
 #include "gen/words.h"
+#include "tests/gen/well_formed.h"
 
 /* A spec from settings "name=value", separated by spaces, on top of the defaults. */
 static struct ws_spec make_spec(const char *settings)
 {
-    struct ws_spec spec;
-    struct ws_error error;
-    char text[512], *rest = text;
-    ws_spec_init(&spec, WS_KERNEL_FMHA_FWD);
-    snprintf(text, sizeof text, "%s", settings);
-    for (char *name; (name = strtok_r(rest, " ", &rest)) != NULL;) {
-        char *value = strchr(name, '=');
-        *value++ = '\0';
-        if (ws_spec_set(&spec, name, value, &error) != WS_OK)
-            fail_msg("%s=%s: %s", name, value, error.message);
-    }
-    return spec;
+    return spec_with(WS_KERNEL_FMHA_FWD, settings);
 }
 
 static const char *const variants[] = {
@@ -70,21 +46,8 @@ static void ir_is_well_formed(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         struct ws_spec spec = make_spec(variants[i]);
-        struct ws_kernel_shape shape;
-        struct ws_error error;
-        LLVMContextRef context = LLVMContextCreate();
-        LLVMModuleRef module;
-        char *message = NULL;
-        if (ws_emit(&spec, context, &module, &shape, &error) != WS_OK)
-            fail_msg("%s: %s", variants[i], error.message);
-        if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
-            fail_msg("%s: %s", variants[i], message);
-        assert_non_null(LLVMGetNamedFunction(module, shape.symbol));
+        struct ws_kernel_shape shape = check_well_formed(&spec, variants[i]);
         assert_int_equal(shape.block[0], wave_size(&spec) * spec.lever[WS_LEVER_num_waves]);
-        assert_ptr_equal(shape.args, ws_arg_table(WS_KERNEL_FMHA_FWD));
-        LLVMDisposeMessage(message);
-        LLVMDisposeModule(module);
-        LLVMContextDispose(context);
     }
 }
 

@@ -1,26 +1,11 @@
 /* The gemm kernel's IR, checks and grid. */
-#include <llvm-c/Analysis.h>
-#include <llvm-c/Core.h>
-
-#include "gen/wavesmith.h"
 #include "gen/words.h"
 #include "tests/gen/support.h"
+#include "tests/gen/well_formed.h"
 
 static struct ws_spec make_spec(const char *settings)
 {
-    struct ws_spec spec;
-    struct ws_error error;
-    char words[256], *save = NULL;
-    ws_spec_init(&spec, WS_KERNEL_GEMM);
-    snprintf(words, sizeof words, "%s", settings);
-    for (char *word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
-        char *value = strchr(word, '=');
-        assert_non_null(value);
-        *value = '\0';
-        if (ws_spec_set(&spec, word, value + 1, &error) != WS_OK)
-            fail_msg("%s: %s", word, error.message);
-    }
-    return spec;
+    return spec_with(WS_KERNEL_GEMM, settings);
 }
 
 static const char *const variants[] = {
@@ -40,20 +25,7 @@ static void ir_is_well_formed(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         struct ws_spec spec = make_spec(variants[i]);
-        struct ws_kernel_shape shape;
-        struct ws_error error;
-        LLVMContextRef context = LLVMContextCreate();
-        LLVMModuleRef module;
-        char *message = NULL;
-        if (ws_emit(&spec, context, &module, &shape, &error) != WS_OK)
-            fail_msg("%s: %s", variants[i], error.message);
-        if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
-            fail_msg("%s: %s", variants[i], message);
-        assert_non_null(LLVMGetNamedFunction(module, shape.symbol));
-        assert_ptr_equal(shape.args, ws_arg_table(WS_KERNEL_GEMM));
-        LLVMDisposeMessage(message);
-        LLVMDisposeModule(module);
-        LLVMContextDispose(context);
+        check_well_formed(&spec, variants[i]);
     }
 }
 

@@ -23,20 +23,6 @@ struct ws_spec load_preset(const char *preset, int head_dim, const struct mask_r
     return spec;
 }
 
-void set_spec(struct ws_spec *spec, const char *settings)
-{
-    char words[128];
-    struct ws_error error;
-    char *save = NULL;
-    snprintf(words, sizeof words, "%s", settings);
-    for (char *word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
-        char *value = strchr(word, '=');
-        assert_non_null(value);
-        *value = '\0';
-        assert_ok(ws_spec_set(spec, word, value + 1, &error), &error);
-    }
-}
-
 struct ws_problem make_problem(const struct ws_spec *spec, const char *shape, uint64_t seed)
 {
     struct ws_sizes sizes;

@@ -4,6 +4,7 @@
 #define VERIFY_TEST_KERNELS_H
 
 #include "gen/kernel.h"
+#include "tests/settings.h"
 #include "tests/tools/support.h"
 #include "tools/wavesmith/figures.h"
 #include "tools/wavesmith/trial.h"
@@ -19,9 +20,6 @@ extern const struct mask_row mask_rows[MASK_ROWS];
 /* The spec of a preset's only point, with a mask, and a head dim where the preset leaves it open.
  */
 struct ws_spec load_preset(const char *preset, int head_dim, const struct mask_row *mask);
-
-/* Applies settings: words name=value. */
-void set_spec(struct ws_spec *spec, const char *settings);
 
 /* A problem for a spec from the text of --shape. */
 struct ws_problem make_problem(const struct ws_spec *spec, const char *shape, uint64_t seed);
