@@ -21,7 +21,9 @@ static const struct {
 
 enum ws_status ws_device_use(const struct ws_device *device, struct ws_error *error)
 {
-    return WS_HIP_CALL(device->driver, error, hipSetDevice, device->ordinal);
+    enum ws_status status = ws_driver_check_process(device->driver, error);
+    return status == WS_OK ? WS_HIP_CALL(device->driver, error, hipSetDevice, device->ordinal)
+                           : status;
 }
 
 /* Fills `target` and `arch` of a device whose driver and ordinal are set. */
@@ -81,7 +83,9 @@ enum ws_status ws_device_open(struct ws_device **device, struct ws_driver *drive
 {
     struct ws_device found;
     *device = NULL;
-    enum ws_status status = find_device(&found, driver, arch, error);
+    enum ws_status status = ws_driver_check_process(driver, error);
+    if (status == WS_OK)
+        status = find_device(&found, driver, arch, error);
     if (status == WS_OK)
         status = ws_device_use(&found, error);
     if (status != WS_OK)

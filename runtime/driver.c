@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -112,6 +113,21 @@ static enum ws_status open_default(struct ws_driver *driver, struct ws_error *er
     return status;
 }
 
+/* The name is the file's where the dynamic linker knows it. */
+static enum ws_status take_handle(struct ws_driver *driver, void *handle, struct ws_error *error)
+{
+    Dl_info about = {0};
+    if (handle == NULL)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "the handle of the HIP driver is NULL; it should be dlopen's");
+    void *address = dlsym(handle, "hipInit");
+    driver->library = handle;
+    driver->is_library_callers = true;
+    bool is_known = address != NULL && dladdr(address, &about) != 0 && about.dli_fname != NULL;
+    driver->name = strdup(is_known ? about.dli_fname : "the caller's library");
+    return WS_OK;
+}
+
 static enum ws_status find_functions(struct ws_driver *driver, struct ws_error *error)
 {
     static const struct {
@@ -165,6 +181,50 @@ static enum ws_status start(struct ws_driver *driver, struct ws_error *error)
     return WS_OK;
 }
 
+/* The kernel wipes the page in a child, so that reading it tells, where getpid would cost a system
+ * call for every launch. */
+static enum ws_status mark_process(struct ws_driver *driver, struct ws_error *error)
+{
+    void *page = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return ws_fail(error, WS_ERROR_MEMORY, "out of memory for a driver");
+    driver->alive = page;
+    if (madvise(page, 1, MADV_WIPEONFORK) != 0)
+        return ws_fail(error, WS_ERROR_ENVIRONMENT,
+                       "madvise(MADV_WIPEONFORK) fails: Linux 4.14 or later is needed");
+    *(volatile char *)page = 1;
+    return WS_OK;
+}
+
+enum ws_status ws_driver_check_process(const struct ws_driver *driver, struct ws_error *error)
+{
+    if (*driver->alive != 0)
+        return WS_OK;
+    return ws_fail(
+        error, WS_ERROR_ENVIRONMENT,
+        "the HIP driver %s was opened before a fork, which HIP does not survive: open it "
+        "in the child, having used HIP in no parent of it, or exec after the fork",
+        driver->name);
+}
+
+/* Starts a driver that has its library. */
+static enum ws_status finish_open(struct ws_driver **driver, struct ws_driver *opened,
+                                  struct ws_error *error)
+{
+    enum ws_status status = WS_OK;
+    if (opened->name == NULL)
+        status = ws_fail(error, WS_ERROR_MEMORY, "out of memory for a driver");
+    if (status == WS_OK)
+        status = mark_process(opened, error);
+    if (status == WS_OK)
+        status = find_functions(opened, error);
+    if (status == WS_OK)
+        status = start(opened, error);
+    if (status == WS_OK)
+        *driver = opened;
+    return status;
+}
+
 enum ws_status ws_driver_open(struct ws_driver **driver, const char *path, struct ws_error *error)
 {
     *driver = NULL;
@@ -173,26 +233,36 @@ enum ws_status ws_driver_open(struct ws_driver **driver, const char *path, struc
         return ws_fail(error, WS_ERROR_MEMORY, "out of memory for a driver");
     enum ws_status status =
         path != NULL ? open_named(opened, path, "", error) : open_default(opened, error);
-    if (status == WS_OK && opened->name == NULL)
-        status = ws_fail(error, WS_ERROR_MEMORY, "out of memory for a driver");
     if (status == WS_OK)
-        status = find_functions(opened, error);
-    if (status == WS_OK)
-        status = start(opened, error);
-    if (status != WS_OK) {
+        status = finish_open(driver, opened, error);
+    if (status != WS_OK)
         ws_driver_close(opened);
-        return status;
-    }
-    *driver = opened;
-    return WS_OK;
+    return status;
+}
+
+enum ws_status ws_driver_open_handle(struct ws_driver **driver, void *handle,
+                                     struct ws_error *error)
+{
+    *driver = NULL;
+    struct ws_driver *opened = calloc(1, sizeof *opened);
+    if (opened == NULL)
+        return ws_fail(error, WS_ERROR_MEMORY, "out of memory for a driver");
+    enum ws_status status = take_handle(opened, handle, error);
+    if (status == WS_OK)
+        status = finish_open(driver, opened, error);
+    if (status != WS_OK)
+        ws_driver_close(opened);
+    return status;
 }
 
 void ws_driver_close(struct ws_driver *driver)
 {
     if (driver == NULL)
         return;
-    if (driver->library != NULL)
+    if (driver->library != NULL && !driver->is_library_callers)
         dlclose(driver->library);
+    if (driver->alive != NULL)
+        munmap((void *)(uintptr_t)driver->alive, 1);
     free(driver->name);
     free(driver);
 }

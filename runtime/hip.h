@@ -54,7 +54,9 @@ struct ws_hip {
 
 struct ws_driver {
     void *library;
+    bool is_library_callers; /* not to be closed */
     char *name;
+    const volatile char *alive; /* a page that is 0 in a process forked from the one that opened */
     int version;
     int device_count;
     bool is_emulator;
@@ -77,7 +79,12 @@ enum ws_status ws_hip_result(const struct ws_driver *driver, const char *functio
 #define WS_HIP_CALL(driver, error, function, ...)                                                  \
     ws_hip_result(driver, #function, (driver)->hip.function(__VA_ARGS__), error)
 
-/* Makes the device current in the calling thread. */
+/* WS_ERROR_ENVIRONMENT in a process forked from the one that opened the driver: HIP does not
+ * survive that. Costs no system call. */
+enum ws_status ws_driver_check_process(const struct ws_driver *driver, struct ws_error *error);
+
+/* Makes the device current in the calling thread. Every path to the driver leads through here: it
+ * fails in a forked process. */
 enum ws_status ws_device_use(const struct ws_device *device, struct ws_error *error);
 
 #endif

@@ -58,9 +58,10 @@ static enum ws_status load(struct ws_module *module, const void *image, size_t s
     if (module->image == NULL || module->kernels == NULL)
         return ws_fail(error, WS_ERROR_MEMORY, "out of memory for a module of %zu bytes", size);
     memcpy(module->image, image, size);
-    for (size_t i = 0; i < module->object.kernel_count; i++)
-        module->kernels[i] =
-            (struct ws_kernel){.module = module, .info = &module->object.kernels[i]};
+    for (size_t i = 0; i < module->object.kernel_count; i++) {
+        module->kernels[i].module = module;
+        module->kernels[i].info = &module->object.kernels[i];
+    }
     status = ws_device_use(module->device, error);
     if (status != WS_OK)
         return status;
@@ -109,6 +110,22 @@ const struct ws_object *ws_module_object(const struct ws_module *module)
     return &module->object;
 }
 
+/* Threads that come here together ask the driver for the same function and are given the same. */
+static enum ws_status find_function(struct ws_kernel *kernel, struct ws_error *error)
+{
+    void *function = NULL;
+    if (kernel->function != NULL)
+        return WS_OK;
+    const struct ws_module *module = kernel->module;
+    enum ws_status status = ws_device_use(module->device, error);
+    if (status == WS_OK)
+        status = WS_HIP_CALL(module->device->driver, error, hipModuleGetFunction, &function,
+                             module->handle, kernel->info->name);
+    if (status == WS_OK)
+        kernel->function = function;
+    return status;
+}
+
 enum ws_status ws_module_kernel(struct ws_kernel **kernel, struct ws_module *module,
                                 const char *name, const struct ws_arg_table *table,
                                 struct ws_error *error)
@@ -121,9 +138,8 @@ enum ws_status ws_module_kernel(struct ws_kernel **kernel, struct ws_module *mod
     struct ws_kernel *found = &module->kernels[info - module->object.kernels];
     if (table != NULL)
         status = ws_arg_table_check(table, info, error);
-    if (status == WS_OK && found->function == NULL)
-        status = WS_HIP_CALL(module->device->driver, error, hipModuleGetFunction, &found->function,
-                             module->handle, info->name);
+    if (status == WS_OK)
+        status = find_function(found, error);
     if (status == WS_OK)
         *kernel = found;
     return status;

@@ -2,12 +2,14 @@
 #ifndef WS_MODULE_H
 #define WS_MODULE_H
 
+#include <stdatomic.h>
+
 #include "runtime/hip.h"
 
 struct ws_kernel {
     struct ws_module *module;
     const struct ws_object_kernel *info;
-    void *function; /* hipFunction_t, NULL until asked for */
+    void *_Atomic function; /* hipFunction_t, NULL until asked for */
 };
 
 struct ws_module {

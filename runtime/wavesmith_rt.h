@@ -1,9 +1,16 @@
 /* libwavesmith_rt: loads and launches code objects through the HIP driver. No LLVM.
  *
- * The driver is opened with dlopen; nothing links against HIP. A library handle belongs to one
- * driver, a device to a library, a module to a device. Objects are not locked: one object may be
- * used from one thread at a time, different objects from different threads. Close in the reverse
- * order of opening. A call that reaches the driver makes its device current in the calling thread.
+ * The driver is opened with dlopen; nothing links against HIP. A device belongs to a driver, a
+ * module to a device, a kernel to a module. Close in the reverse order of opening. A call that
+ * reaches the driver makes its device current in the calling thread, and leaves it so.
+ *
+ * Threads: drivers, devices, modules and kernels may be used from any thread, from several at once,
+ * by every function here; only what closes or unloads one must be its last user. What a stream or
+ * memory may be used for at once is HIP's business.
+ *
+ * Fork: HIP does not survive it. In a child, every function that would reach a driver opened before
+ * the fork fails with WS_ERROR_ENVIRONMENT; those that close and unload free the host's memory
+ * only.
  */
 #ifndef WAVESMITH_RT_H
 #define WAVESMITH_RT_H
@@ -31,6 +38,11 @@ struct ws_kernel;
  * driver's own code and name, "no AMD GPU" among them. Free with ws_driver_close. */
 WS_API enum ws_status ws_driver_open(struct ws_driver **driver, const char *path,
                                      struct ws_error *error);
+
+/* The same with the HIP that the caller has loaded, by its handle of dlopen. The handle stays the
+ * caller's and must outlive the driver. */
+WS_API enum ws_status ws_driver_open_handle(struct ws_driver **driver, void *handle,
+                                            struct ws_error *error);
 WS_API void ws_driver_close(struct ws_driver *driver);
 
 /* Whether results of this driver are emulated (it exports ws_emu_version). */
@@ -95,8 +107,8 @@ struct ws_launch {
 WS_API enum ws_status ws_kernel_launch(struct ws_kernel *kernel, const struct ws_launch *launch,
                                        struct ws_error *error);
 
-/* Waits for the stream (NULL: the default one). timeout_seconds < 0 waits for ever; else
- * WS_ERROR_TIMEOUT leaves the stream running. */
+/* Waits for the stream (NULL: the default one). timeout_seconds < 0 waits for ever; else it asks
+ * now and then, and WS_ERROR_TIMEOUT leaves the stream running. */
 WS_API enum ws_status ws_device_wait(struct ws_device *device, void *stream, double timeout_seconds,
                                      struct ws_error *error);
 

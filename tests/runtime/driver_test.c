@@ -17,6 +17,41 @@ static void opens_and_reports(void **state)
     ws_driver_close(NULL);
 }
 
+static void opens_behind_a_handle(void **state)
+{
+    (void)state;
+    struct ws_driver *driver = NULL;
+    struct ws_device *device = NULL;
+    struct ws_error error;
+    fake_reset(FAKE_HIP);
+    void *handle = dlopen(FAKE_HIP, RTLD_NOW);
+    assert_non_null(handle);
+    assert_ok(ws_driver_open_handle(&driver, handle, &error), &error);
+    assert_string_equal(ws_driver_name(driver), FAKE_HIP);
+    assert_int_equal(ws_driver_version(driver), 60241133);
+    assert_ok(ws_device_open(&device, driver, NULL, &error), &error);
+    ws_device_close(device);
+    ws_driver_close(driver);
+    assert_non_null(dlsym(handle, "hipInit")); /* still the caller's */
+    dlclose(handle);
+}
+
+static void a_wrong_handle_is_refused(void **state)
+{
+    (void)state;
+    struct ws_driver *driver = (void *)1;
+    struct ws_error error;
+    assert_int_equal(ws_driver_open_handle(&driver, NULL, &error), WS_ERROR_ARGUMENT);
+    assert_null(driver);
+    void *handle = dlopen("libc.so.6", RTLD_NOW);
+    assert_non_null(handle);
+    driver = (void *)1;
+    assert_int_equal(ws_driver_open_handle(&driver, handle, &error), WS_ERROR_ENVIRONMENT);
+    assert_null(driver);
+    assert_says(&error, "no HIP driver");
+    dlclose(handle);
+}
+
 static void assert_no_driver(const char *path, const char *const says[], const char *says_not)
 {
     struct ws_driver *driver = (void *)1;
@@ -142,7 +177,8 @@ static void memory_goes_there_and_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opens_and_reports),          cmocka_unit_test(no_device_is_said_in_words),
+        cmocka_unit_test(opens_and_reports),          cmocka_unit_test(opens_behind_a_handle),
+        cmocka_unit_test(a_wrong_handle_is_refused),  cmocka_unit_test(no_device_is_said_in_words),
         cmocka_unit_test(other_failures_to_start),    cmocka_unit_test(both_property_layouts),
         cmocka_unit_test(devices_are_chosen_by_arch), cmocka_unit_test(memory_goes_there_and_back),
     };
