@@ -15,6 +15,10 @@ struct ws_kernel_definition {
     enum ws_status (*emit)(const struct ws_spec *spec, enum ws_mutant mutant,
                            struct LLVMOpaqueModule *module, struct ws_kernel_shape *shape,
                            struct ws_error *error);
+    /* ws_launch_block and ws_launch_grid; `args` points to the struct of the kind. */
+    struct ws_launch_block (*block)(const struct ws_spec *spec);
+    enum ws_status (*grid)(const struct ws_spec *spec, const void *args, uint32_t *workgroups,
+                           struct ws_error *error);
 };
 
 /* The row of a kind. */

@@ -68,22 +68,18 @@ WS_API enum ws_status ws_compile_text(const struct ws_spec *spec,
                                       const struct ws_codegen_options *options, char **text,
                                       struct ws_error *error);
 
-/* Query rows that one workgroup of a forward kernel owns. The spec has passed ws_spec_check. */
-WS_API int ws_fmha_fwd_rows(const struct ws_spec *spec);
+/* What of the output one workgroup owns: query rows of O, all of their columns; of a gemm, rows and
+ * columns of C. The spec has passed ws_spec_check. */
+struct ws_launch_block {
+    int rows, columns;
+};
+WS_API struct ws_launch_block ws_launch_block(const struct ws_spec *spec);
 
-/* The grid of a forward launch, one dimension: the x of the workgroup grid. Checks the arguments
- * against the spec (sizes, strides, alignment, scale): WS_ERROR_ARGUMENT. *workgroups may be 0. */
-WS_API enum ws_status ws_fmha_fwd_grid(const struct ws_spec *spec,
-                                       const struct ws_fmha_fwd_args *args, uint32_t *workgroups,
-                                       struct ws_error *error);
-
-/* Rows and columns of C that one workgroup of a gemm kernel owns. The spec has passed
- * ws_spec_check. */
-WS_API void ws_gemm_block(const struct ws_spec *spec, int *rows, int *columns);
-
-/* The same as ws_fmha_fwd_grid for a gemm launch. */
-WS_API enum ws_status ws_gemm_grid(const struct ws_spec *spec, const struct ws_gemm_args *args,
-                                   uint32_t *workgroups, struct ws_error *error);
+/* The grid of a launch, one dimension: the x of the workgroup grid. `args` is the argument block of
+ * the spec's kernel kind, `size` its bytes. Checks the arguments against the spec (sizes, strides,
+ * alignment, scale): WS_ERROR_ARGUMENT. *workgroups may be 0. The spec has passed ws_spec_check. */
+WS_API enum ws_status ws_launch_grid(const struct ws_spec *spec, const void *args, size_t size,
+                                     uint32_t *workgroups, struct ws_error *error);
 
 /* One point of a config: a spec, and where it came from. `reason` is empty for a valid point, else
  * what ws_spec_check says of it; head dims that are still open are no reason yet. A set of

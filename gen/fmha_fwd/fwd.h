@@ -141,11 +141,17 @@ enum {
                          WS_FWD_SLOTS_MAX + 2 * WS_FWD_COPIES_MAX * WS_FWD_ROUNDS_MAX
 };
 
-/* check and emit of struct ws_kernel_definition. */
+/* The columns of struct ws_kernel_definition. */
 enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *error);
 enum ws_status ws_fmha_fwd_emit(const struct ws_spec *spec, enum ws_mutant mutant,
                                 struct LLVMOpaqueModule *module, struct ws_kernel_shape *shape,
                                 struct ws_error *error);
+struct ws_launch_block ws_fmha_fwd_block(const struct ws_spec *spec);
+enum ws_status ws_fmha_fwd_grid(const struct ws_spec *spec, const void *args, uint32_t *workgroups,
+                                struct ws_error *error);
+
+/* Query rows of a workgroup. */
+int ws_fwd_workgroup_rows(const struct ws_spec *spec);
 
 /* Where the wave is: decodes the grid, returns from the kernel where the wave has no rows. */
 void ws_fwd_place(struct ws_fwd *f);

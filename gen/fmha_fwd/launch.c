@@ -158,9 +158,15 @@ static enum ws_status check_features(const struct ws_spec *spec, const struct ws
     return status;
 }
 
-enum ws_status ws_fmha_fwd_grid(const struct ws_spec *spec, const struct ws_fmha_fwd_args *args,
-                                uint32_t *workgroups, struct ws_error *error)
+struct ws_launch_block ws_fmha_fwd_block(const struct ws_spec *spec)
 {
+    return (struct ws_launch_block){ws_fwd_workgroup_rows(spec), spec->head_dim_v};
+}
+
+enum ws_status ws_fmha_fwd_grid(const struct ws_spec *spec, const void *block, uint32_t *workgroups,
+                                struct ws_error *error)
+{
+    const struct ws_fmha_fwd_args *args = block;
     enum ws_status status = check_sizes(args, error);
     if (status == WS_OK)
         status = check_tensors(spec, args, error);
@@ -168,7 +174,7 @@ enum ws_status ws_fmha_fwd_grid(const struct ws_spec *spec, const struct ws_fmha
         status = check_features(spec, args, error);
     if (status != WS_OK)
         return status;
-    const int rows = ws_fmha_fwd_rows(spec);
+    const int rows = ws_fwd_workgroup_rows(spec);
     const uint64_t tiles = ((uint64_t)args->seqlen_q + (uint64_t)rows - 1) / (uint64_t)rows;
     const uint64_t sequences = (uint64_t)args->batch * (uint64_t)args->heads_q;
     const uint64_t items =

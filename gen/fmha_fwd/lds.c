@@ -114,7 +114,7 @@ int ws_fwd_lds_bytes(const struct ws_spec *spec)
     bytes *= spec->lever[WS_LEVER_stages];
     bytes += ws_fwd_slab_bytes(spec);
     if (spec->lever[WS_LEVER_q_mode] == WS_Q_MODE_LDS)
-        bytes += ws_fmha_fwd_rows(spec) * ws_fwd_key_row_bytes(spec);
+        bytes += ws_fwd_workgroup_rows(spec) * ws_fwd_key_row_bytes(spec);
     return bytes;
 }
 

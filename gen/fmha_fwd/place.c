@@ -2,7 +2,7 @@
 #include "gen/fmha_fwd/fwd.h"
 #include "ir/wave.h"
 
-int ws_fmha_fwd_rows(const struct ws_spec *spec)
+int ws_fwd_workgroup_rows(const struct ws_spec *spec)
 {
     const int side = ws_fwd_tiling(spec).side;
     return spec->lever[WS_LEVER_num_waves] * spec->lever[WS_LEVER_bm_tiles] * side;
@@ -13,7 +13,7 @@ int ws_fmha_fwd_rows(const struct ws_spec *spec)
 static struct ws_value *decode_grid(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
-    const uint32_t rows = (uint32_t)ws_fmha_fwd_rows(f->spec);
+    const uint32_t rows = (uint32_t)ws_fwd_workgroup_rows(f->spec);
     struct ws_value *heads = ws_kernel_arg(b, WS_FWD_ARG_heads_q);
     struct ws_value *tiles =
         ws_divide_scalars(b, ws_add(b, f->seqlen_q, ws_i32(b, rows - 1)), ws_i32(b, rows));

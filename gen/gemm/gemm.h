@@ -94,10 +94,13 @@ enum {
         WS_GEMM_TILES_MAX * WS_GEMM_TILES_MAX + WS_GEMM_SIDES * (WS_GEMM_ROUNDS_MAX + 2) + 1
 };
 
-/* check and emit of struct ws_kernel_definition. */
+/* The columns of struct ws_kernel_definition. */
 enum ws_status ws_gemm_check(const struct ws_spec *spec, struct ws_error *error);
 enum ws_status ws_gemm_emit(const struct ws_spec *spec, enum ws_mutant mutant,
                             struct LLVMOpaqueModule *module, struct ws_kernel_shape *shape,
+                            struct ws_error *error);
+struct ws_launch_block ws_gemm_block(const struct ws_spec *spec);
+enum ws_status ws_gemm_grid(const struct ws_spec *spec, const void *args, uint32_t *workgroups,
                             struct ws_error *error);
 
 /* Where the workgroup, the wave and the lane are: decodes the grid, sets up both operands. */

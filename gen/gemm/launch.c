@@ -85,9 +85,10 @@ static enum ws_status check_matrices(const struct ws_spec *spec,
     return status;
 }
 
-enum ws_status ws_gemm_grid(const struct ws_spec *spec, const struct ws_gemm_args *args,
-                            uint32_t *workgroups, struct ws_error *error)
+enum ws_status ws_gemm_grid(const struct ws_spec *spec, const void *block, uint32_t *workgroups,
+                            struct ws_error *error)
 {
+    const struct ws_gemm_args *args = block;
     const struct ws_gemm_tiling tiling = ws_gemm_tiling(spec);
     const int32_t size[] = {args->m, args->n};
     uint64_t blocks = 1;
@@ -108,9 +109,8 @@ enum ws_status ws_gemm_grid(const struct ws_spec *spec, const struct ws_gemm_arg
     return WS_OK;
 }
 
-void ws_gemm_block(const struct ws_spec *spec, int *rows, int *columns)
+struct ws_launch_block ws_gemm_block(const struct ws_spec *spec)
 {
     const struct ws_gemm_tiling tiling = ws_gemm_tiling(spec);
-    *rows = tiling.rows[WS_GEMM_A];
-    *columns = tiling.rows[WS_GEMM_B];
+    return (struct ws_launch_block){tiling.rows[WS_GEMM_A], tiling.rows[WS_GEMM_B]};
 }

@@ -223,7 +223,7 @@ static enum ws_status grid(const char *settings, const struct ws_fmha_fwd_args *
                            uint32_t *workgroups, struct ws_error *error)
 {
     struct ws_spec spec = make_spec(settings);
-    return ws_fmha_fwd_grid(&spec, args, workgroups, error);
+    return ws_launch_grid(&spec, args, sizeof *args, workgroups, error);
 }
 
 static void grid_covers_the_queries(void **state)

@@ -163,22 +163,21 @@ static void grids_count_blocks(void **state)
     struct ws_gemm_args args = make_args();
     struct ws_error error;
     uint32_t workgroups = 0;
-    int rows, columns;
     (void)state;
-    ws_gemm_block(&spec, &rows, &columns);
-    assert_int_equal(rows, 64);
-    assert_int_equal(columns, 16);
-    assert_int_equal(ws_gemm_grid(&spec, &args, &workgroups, &error), WS_OK);
+    assert_int_equal(ws_launch_block(&spec).rows, 64);
+    assert_int_equal(ws_launch_block(&spec).columns, 16);
+    assert_int_equal(ws_launch_grid(&spec, &args, sizeof args, &workgroups, &error), WS_OK);
     assert_int_equal(workgroups, 2 * 2 * 4);
     args.n = 0;
-    assert_int_equal(ws_gemm_grid(&spec, &args, &workgroups, &error), WS_OK);
+    assert_int_equal(ws_launch_grid(&spec, &args, sizeof args, &workgroups, &error), WS_OK);
     assert_int_equal(workgroups, 0);
     args = make_args();
     args.k = 0;
     args.a = args.b = 0; /* nothing of them is read */
-    assert_int_equal(ws_gemm_grid(&spec, &args, &workgroups, &error), WS_OK);
+    assert_int_equal(ws_launch_grid(&spec, &args, sizeof args, &workgroups, &error), WS_OK);
     args.c_row_stride = 0;
-    assert_int_equal(ws_gemm_grid(&spec, &args, &workgroups, &error), WS_ERROR_ARGUMENT);
+    assert_int_equal(ws_launch_grid(&spec, &args, sizeof args, &workgroups, &error),
+                     WS_ERROR_ARGUMENT);
 }
 
 static void bad_arguments_are_refused(void **state)
@@ -191,7 +190,8 @@ static void bad_arguments_are_refused(void **state)
     do {                                                                                           \
         struct ws_gemm_args args = make_args();                                                    \
         args.field = value;                                                                        \
-        assert_int_equal(ws_gemm_grid(&spec, &args, &workgroups, &error), WS_ERROR_ARGUMENT);      \
+        assert_int_equal(ws_launch_grid(&spec, &args, sizeof args, &workgroups, &error),           \
+                         WS_ERROR_ARGUMENT);                                                       \
         if (strstr(error.message, part) == NULL)                                                   \
             fail_msg("\"%s\" does not say \"%s\"", error.message, part);                           \
     } while (0)

@@ -79,7 +79,8 @@ static void check_shape(struct tally *tally, int mutant, const struct ws_compile
                        .is_staged = spec->lever[WS_LEVER_ab_mode] == WS_AB_MODE_LDS,
                        .block_k = spec->lever[WS_LEVER_block_k]};
     bool sound = mutant == WS_MUTANT_NONE;
-    ws_gemm_block(spec, &at.rows, &at.columns);
+    at.rows = ws_launch_block(spec).rows;
+    at.columns = ws_launch_block(spec).columns;
     assert_ok(ws_problem_set_stride(&problem, "a:row=1048", &error), &error);
     problem.stride[WS_A][WS_BATCH] = 1048 * problem.size.m;
     if (!sound && !affects[mutant](&at))

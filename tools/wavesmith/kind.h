@@ -4,6 +4,7 @@
 #ifndef WS_TOOL_KIND_H
 #define WS_TOOL_KIND_H
 
+#include "tools/wavesmith/arrays.h"
 #include "tools/wavesmith/grid.h"
 #include "tools/wavesmith/inputs.h"
 #include "tools/wavesmith/judge.h"
@@ -15,11 +16,19 @@ struct ws_draw {
     bool is_marked;
 };
 
+/* The argument block of a launch. */
+union ws_problem_args {
+    struct ws_fmha_fwd_args fmha_fwd;
+    struct ws_gemm_args gemm;
+};
+
 struct ws_problem_kind {
     const char *shape;               /* what --shape takes, by example */
     const char *bench_shape;         /* a problem that takes the emulator a moment */
     const char *unit;                /* of work: what instructions are counted for */
     const char *axes[WS_AXIS_COUNT]; /* names of --stride; NULL: the kind has no such axis */
+
+    bool is_attention; /* it has masks, scores, head dims */
 
     /* Completes a problem that has its sizes from the spec; strides come later. */
     enum ws_status (*init)(struct ws_problem *problem, const struct ws_spec *spec,
@@ -43,6 +52,12 @@ struct ws_problem_kind {
     /* Draws the inputs beside the tensors, and changes what is special in those; NULL: nothing. */
     enum ws_status (*finish_inputs)(struct ws_inputs *inputs, const struct ws_problem *problem,
                                     struct ws_error *error);
+
+    /* Rows that a wave addresses together, for --far; and the argument block of a launch. */
+    struct ws_tile (*tile)(const struct ws_spec *spec, struct ws_block block);
+    void (*arguments)(union ws_problem_args *args, const struct ws_problem *problem,
+                      const struct ws_memory memory[WS_TENSOR_COUNT],
+                      const struct ws_arrays *arrays);
 
     /* The flat grid, what a workgroup owns, and at most WS_GRID_CORNERS workgroups where something
      * changes; returns how many. */

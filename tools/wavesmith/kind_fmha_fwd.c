@@ -233,11 +233,67 @@ static uint64_t instructions_of(const struct ws_grid *grid)
     return tiles * PER_ELEMENT * (uint64_t)(size->head_dim_qk + size->head_dim_v);
 }
 
+/* Each wave has an equal share of the rows, and a block of keys at a time. */
+static struct ws_tile tile_of(const struct ws_spec *spec, struct ws_block block)
+{
+    return (struct ws_tile){block.rows / spec->lever[WS_LEVER_num_waves],
+                            spec->lever[WS_LEVER_block_n]};
+}
+
+static void arguments(union ws_problem_args *args, const struct ws_problem *problem,
+                      const struct ws_memory memory[WS_TENSOR_COUNT],
+                      const struct ws_arrays *arrays)
+{
+    const int64_t (*stride)[WS_AXIS_COUNT] = problem->stride;
+    const struct ws_sizes *size = &problem->size;
+    args->fmha_fwd = (struct ws_fmha_fwd_args){
+        .q = memory[WS_Q].address,
+        .k = memory[WS_K].address,
+        .v = memory[WS_V].address,
+        .o = memory[WS_O].address,
+        .lse = problem->lse ? memory[WS_LSE].address : 0,
+        .bias = problem->bias ? memory[WS_BIAS].address : 0,
+        .sink = arrays->address[WS_ARRAY_SINK],
+        .alibi_slopes = arrays->address[WS_ARRAY_SLOPES],
+        .cu_seqlens_q = arrays->address[WS_ARRAY_CU_SEQLENS_Q],
+        .cu_seqlens_k = arrays->address[WS_ARRAY_CU_SEQLENS_K],
+        .seqused_k = arrays->address[WS_ARRAY_SEQUSED_K],
+        .scale = ws_problem_scale(problem),
+        .softcap = (float)problem->softcap,
+        .batch = (int32_t)size->batch,
+        .heads_q = (int32_t)size->heads_q,
+        .heads_k = (int32_t)size->heads_k,
+        .seqlen_q = (int32_t)size->seqlen_q,
+        .seqlen_k = (int32_t)size->seqlen_k,
+        .window_left = (int32_t)problem->window[0],
+        .window_right = (int32_t)problem->window[1],
+        .q_batch_stride = stride[WS_Q][WS_BATCH],
+        .q_head_stride = stride[WS_Q][WS_HEAD],
+        .q_token_stride = stride[WS_Q][WS_TOKEN],
+        .k_batch_stride = stride[WS_K][WS_BATCH],
+        .k_head_stride = stride[WS_K][WS_HEAD],
+        .k_token_stride = stride[WS_K][WS_TOKEN],
+        .v_batch_stride = stride[WS_V][WS_BATCH],
+        .v_head_stride = stride[WS_V][WS_HEAD],
+        .v_token_stride = stride[WS_V][WS_TOKEN],
+        .o_batch_stride = stride[WS_O][WS_BATCH],
+        .o_head_stride = stride[WS_O][WS_HEAD],
+        .o_token_stride = stride[WS_O][WS_TOKEN],
+        .lse_batch_stride = stride[WS_LSE][WS_BATCH],
+        .lse_head_stride = stride[WS_LSE][WS_HEAD],
+        .lse_token_stride = stride[WS_LSE][WS_TOKEN],
+        .bias_batch_stride = stride[WS_BIAS][WS_BATCH],
+        .bias_head_stride = stride[WS_BIAS][WS_HEAD],
+        .bias_token_stride = stride[WS_BIAS][WS_TOKEN],
+    };
+}
+
 const struct ws_problem_kind ws_kind_fmha_fwd = {
     .shape = "B=2,Hq=4,Hk=2,Sq=200,Sk=333,D=128[,Dv=128]",
     .bench_shape = "B=1,Hq=1,Hk=1,Sq=128,Sk=2048",
     .unit = "score tile",
     .axes = {"batch", "head", "token"},
+    .is_attention = true,
     .init = init,
     .draw = draw,
     .text = text_of,
@@ -247,6 +303,8 @@ const struct ws_problem_kind ws_kind_fmha_fwd = {
     .boundary = ws_fmha_boundary,
     .mark = ws_fmha_mark,
     .finish_inputs = ws_fmha_finish_inputs,
+    .tile = tile_of,
+    .arguments = arguments,
     .grid = grid_of,
     .rows = rows_of,
     .corners = corner_workgroups,

@@ -156,6 +156,36 @@ static uint64_t instructions(const struct ws_grid *grid)
            PER_PRODUCT;
 }
 
+static struct ws_tile tile_of(const struct ws_spec *spec, struct ws_block block)
+{
+    (void)spec;
+    return (struct ws_tile){block.rows, block.columns};
+}
+
+static void arguments(union ws_problem_args *args, const struct ws_problem *problem,
+                      const struct ws_memory memory[WS_TENSOR_COUNT],
+                      const struct ws_arrays *arrays)
+{
+    const int64_t (*stride)[WS_AXIS_COUNT] = problem->stride;
+    const struct ws_sizes *size = &problem->size;
+    (void)arrays;
+    args->gemm = (struct ws_gemm_args){
+        .a = memory[WS_A].address,
+        .b = memory[WS_B].address,
+        .c = memory[WS_C].address,
+        .batch = (int32_t)size->batch,
+        .m = (int32_t)size->m,
+        .n = (int32_t)size->n,
+        .k = (int32_t)size->k,
+        .a_batch_stride = stride[WS_A][WS_BATCH],
+        .a_row_stride = stride[WS_A][WS_TOKEN],
+        .b_batch_stride = stride[WS_B][WS_BATCH],
+        .b_row_stride = stride[WS_B][WS_TOKEN],
+        .c_batch_stride = stride[WS_C][WS_BATCH],
+        .c_row_stride = stride[WS_C][WS_TOKEN],
+    };
+}
+
 const struct ws_problem_kind ws_kind_gemm = {
     .shape = "B=1,M=200,N=100,K=333",
     .bench_shape = "B=1,M=256,N=256,K=1024",
@@ -169,6 +199,8 @@ const struct ws_problem_kind ws_kind_gemm = {
     .row_length = row_length,
     .boundary = boundary,
     .mark = mark,
+    .tile = tile_of,
+    .arguments = arguments,
     .grid = grid_of,
     .rows = rows_of,
     .corners = corners,

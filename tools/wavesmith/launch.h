@@ -2,14 +2,7 @@
 #ifndef WS_TOOL_LAUNCH_H
 #define WS_TOOL_LAUNCH_H
 
-#include "tools/wavesmith/arrays.h"
-#include "tools/wavesmith/grid.h"
-#include "tools/wavesmith/memory.h"
-
-union ws_problem_args {
-    struct ws_fmha_fwd_args fmha_fwd;
-    struct ws_gemm_args gemm;
-};
+#include "tools/wavesmith/kind.h"
 
 /* What a workgroup of a spec owns. */
 struct ws_block ws_problem_block(const struct ws_spec *spec);

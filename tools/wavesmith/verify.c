@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "tools/wavesmith/command.h"
+#include "tools/wavesmith/kind.h"
 #include "tools/wavesmith/launch.h"
 #include "tools/wavesmith/points.h"
 #include "tools/wavesmith/reproduce.h"
@@ -86,7 +87,7 @@ static enum ws_status check_options(const struct verification *v, struct ws_erro
     for (size_t i = v->points.first; i < v->points.end; ++i) {
         const struct ws_config_point *point = &v->points.config.points[i];
         for (size_t o = 0; o < sizeof of_attention / sizeof of_attention[0]; ++o)
-            if (point->spec.kind != WS_KERNEL_FMHA_FWD &&
+            if (!ws_problem_kind(point->spec.kind)->is_attention &&
                 v->arguments->given[of_attention[o].option])
                 return ws_fail(error, WS_ERROR_ARGUMENT,
                                "%s is about attention, and %s is of kernel %s; leave it out",
@@ -101,7 +102,7 @@ static bool says_nothing_of_masks(const struct ws_points *points)
 {
     for (size_t i = points->first; i < points->end; ++i) {
         const struct ws_spec *spec = &points->config.points[i].spec;
-        if (spec->kind != WS_KERNEL_FMHA_FWD || spec->mask != WS_MASK_NONE ||
+        if (!ws_problem_kind(spec->kind)->is_attention || spec->mask != WS_MASK_NONE ||
             spec->align != points->config.points[points->first].spec.align)
             return false;
     }
@@ -250,22 +251,12 @@ static void skip_point(struct verification *v, const struct ws_config_point *poi
     ws_results_add(&v->results, &result);
 }
 
-/* Rows that a wave addresses together, for --far. */
-static struct ws_tile tile_of(const struct ws_spec *spec)
-{
-    const struct ws_block block = ws_problem_block(spec);
-    if (spec->kind == WS_KERNEL_GEMM)
-        return (struct ws_tile){block.rows, block.columns};
-    return (struct ws_tile){block.rows / spec->lever[WS_LEVER_num_waves],
-                            spec->lever[WS_LEVER_block_n]};
-}
-
 /* --stride and --far, in the order of the command line's lists. */
 static enum ws_status set_strides(struct ws_problem *problem, const struct ws_spec *spec,
                                   const struct ws_arguments *arguments, struct ws_error *error)
 {
     enum ws_status status = WS_OK;
-    const struct ws_tile tile = tile_of(spec);
+    const struct ws_tile tile = ws_problem_kind(spec->kind)->tile(spec, ws_problem_block(spec));
     for (size_t i = 0; i < arguments->stride.count && status == WS_OK; ++i)
         status = ws_problem_set_stride(problem, arguments->stride.items[i], error);
     for (size_t i = 0; i < arguments->far.count && status == WS_OK; ++i)
@@ -324,7 +315,7 @@ static enum ws_status check_shape(struct verification *v, size_t index, struct w
     problem.score_scale = v->arguments->score_scale;
     if (status == WS_OK)
         status = set_features(&problem, v->arguments, error);
-    if (status == WS_OK && spec->kind == WS_KERNEL_FMHA_FWD)
+    if (status == WS_OK && ws_problem_kind(spec->kind)->is_attention)
         status = check_scale(&problem, error);
     if (status == WS_OK)
         status = ws_problem_check_sizes(&problem, error);
