@@ -8,6 +8,7 @@
 enum {
     FWD = 1 << WS_KERNEL_FMHA_FWD,
     GEMM = 1 << WS_KERNEL_GEMM,
+    BWD = 1 << WS_KERNEL_FMHA_BWD,
     ALL = (1 << WS_KERNEL_KIND_COUNT) - 1,
 };
 

@@ -15,7 +15,7 @@ static const char *const nothing_implicit[] = {
     "amdgpu-no-workgroup-id-z",     "amdgpu-no-workitem-id-y",     "amdgpu-no-workitem-id-z",
 };
 
-enum { ARGS_MAX = 64, OPERANDS_MAX = 8 };
+enum { ARGS_MAX = 96, OPERANDS_MAX = 8 };
 
 static void set_attribute(struct ws_builder *b, const char *name, const char *value)
 {

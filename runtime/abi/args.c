@@ -30,6 +30,12 @@ static const struct ws_arg gemm_args[] = {
 #undef ARG
 };
 
+static const struct ws_arg fmha_bwd_args[] = {
+#define ARG(field, kind, text) ROW(ws_fmha_bwd_args, field, kind, text)
+#include "runtime/abi/fmha_bwd_args.def"
+#undef ARG
+};
+
 static const struct ws_arg_table tables[] = {
     [WS_KERNEL_FMHA_FWD] = {.kind = WS_KERNEL_FMHA_FWD,
                             .kind_name = "fmha_fwd",
@@ -43,6 +49,12 @@ static const struct ws_arg_table tables[] = {
                         .count = COUNT(gemm_args),
                         .size = sizeof(struct ws_gemm_args),
                         .args = gemm_args},
+    [WS_KERNEL_FMHA_BWD] = {.kind = WS_KERNEL_FMHA_BWD,
+                            .kind_name = "fmha_bwd",
+                            .abi_version = WS_FMHA_BWD_ABI_VERSION,
+                            .count = COUNT(fmha_bwd_args),
+                            .size = sizeof(struct ws_fmha_bwd_args),
+                            .args = fmha_bwd_args},
 };
 static_assert(COUNT(tables) == WS_KERNEL_KIND_COUNT, "a table for each kernel kind");
 

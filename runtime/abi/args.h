@@ -16,11 +16,16 @@
 extern "C" {
 #endif
 
-enum ws_kernel_kind { WS_KERNEL_FMHA_FWD, WS_KERNEL_GEMM, WS_KERNEL_KIND_COUNT };
+enum ws_kernel_kind {
+    WS_KERNEL_FMHA_FWD,
+    WS_KERNEL_GEMM,
+    WS_KERNEL_FMHA_BWD,
+    WS_KERNEL_KIND_COUNT
+};
 
 enum ws_arg_type { WS_ARG_PTR, WS_ARG_F32, WS_ARG_I32, WS_ARG_I64 };
 
-enum { WS_FMHA_FWD_ABI_VERSION = 1, WS_GEMM_ABI_VERSION = 1 };
+enum { WS_FMHA_FWD_ABI_VERSION = 1, WS_GEMM_ABI_VERSION = 1, WS_FMHA_BWD_ABI_VERSION = 1 };
 
 #define WS_ARG_CTYPE_ptr uint64_t
 #define WS_ARG_CTYPE_f32 float
@@ -39,6 +44,13 @@ struct ws_fmha_fwd_args {
 struct ws_gemm_args {
 #define ARG(name, type, meaning) WS_ARG_CTYPE_##type name;
 #include "runtime/abi/gemm_args.def"
+#undef ARG
+};
+
+/* Arguments of each launch of a backward; each field is documented in fmha_bwd_args.def. */
+struct ws_fmha_bwd_args {
+#define ARG(name, type, meaning) WS_ARG_CTYPE_##type name;
+#include "runtime/abi/fmha_bwd_args.def"
 #undef ARG
 };
 

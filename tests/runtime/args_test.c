@@ -38,6 +38,10 @@ static void tables_follow_the_kernel_calling_convention(void **state)
     assert_string_equal(gemm->kind_name, "gemm");
     assert_int_equal(gemm->abi_version, WS_GEMM_ABI_VERSION);
     assert_int_equal(gemm->size, sizeof(struct ws_gemm_args));
+    const struct ws_arg_table *backward = ws_arg_table(WS_KERNEL_FMHA_BWD);
+    assert_string_equal(backward->kind_name, "fmha_bwd");
+    assert_int_equal(backward->abi_version, WS_FMHA_BWD_ABI_VERSION);
+    assert_int_equal(backward->size, sizeof(struct ws_fmha_bwd_args));
     assert_null(ws_arg_table(WS_KERNEL_KIND_COUNT));
 }
 
