@@ -7,20 +7,15 @@
 #include <stdint.h>
 
 #include "runtime/abi/args.h"
+#include "runtime/abi/choices.h"
 #include "runtime/abi/status.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Values of fields (enum ws_dtype, ...) and of levers (WS_V_MODE_GATHER, ...), in the order of
- * their tables. */
+/* Values of levers (WS_V_MODE_GATHER, ...), in the order of the table. */
 #define VALUE(constant, word) constant,
-#define CHOICE(name, kinds, values, help) enum ws_##name{values};
-#define FIELD(name, kinds, section, type, values, planned, help)
-#include "gen/fields.def"
-#undef CHOICE
-#undef FIELD
 #define ENUM(name, kinds, init, values, help) enum { values };
 #define INTEGER(name, kinds, init, values, help)
 #define FLAG(name, kinds, init, help)
@@ -43,8 +38,6 @@ enum ws_lever {
 
 /* Head dims that a spec may have at all; a kernel's check narrows them. */
 enum { WS_HEAD_DIM_MIN = 16, WS_HEAD_DIM_MAX = 256, WS_HEAD_DIM_STEP = 8 };
-
-enum { WS_WINDOW_OPEN = -1, WS_WINDOW_AT_LAUNCH = -2 };
 
 enum { WS_OPTIONS_MAX = 16, WS_OPTION_SIZE = 128 };
 

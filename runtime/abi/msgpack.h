@@ -8,35 +8,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum ws_pack_kind {
-    WS_PACK_INVALID,
-    WS_PACK_OTHER, /* nil, boolean, float, negative or extension: nothing that notes use */
-    WS_PACK_UINT,
-    WS_PACK_STRING,
-    WS_PACK_ARRAY,
-    WS_PACK_MAP,
+enum ws_msgpack_kind {
+    WS_MSGPACK_INVALID,
+    WS_MSGPACK_OTHER, /* nil, boolean, float, negative or extension: nothing that notes use */
+    WS_MSGPACK_UINT,
+    WS_MSGPACK_STRING,
+    WS_MSGPACK_ARRAY,
+    WS_MSGPACK_MAP,
 };
 
 /* What is left to read. A copy is an independent position. */
-struct ws_pack {
+struct ws_msgpack {
     const uint8_t *at, *end;
 };
 
-struct ws_pack_item {
-    enum ws_pack_kind kind;
+struct ws_msgpack_item {
+    enum ws_msgpack_kind kind;
     uint64_t value;   /* the integer, the bytes of the string, elements, or pairs */
     const char *text; /* of a string; not terminated */
 };
 
 /* Reads the next item; of an array or a map its head only, and the elements (key, value, ...)
  * follow. False where the data ends early or holds the byte that the format never uses. */
-bool ws_pack_next(struct ws_pack *pack, struct ws_pack_item *item);
+bool ws_msgpack_next(struct ws_msgpack *pack, struct ws_msgpack_item *item);
 
 /* Reads past one item with all that it contains. */
-bool ws_pack_skip(struct ws_pack *pack);
+bool ws_msgpack_skip(struct ws_msgpack *pack);
 
 /* With `pack` at a map: positions *value at the value of `key`. False without such a key, and where
  * this is no map. */
-bool ws_pack_find(struct ws_pack pack, const char *key, struct ws_pack *value);
+bool ws_msgpack_find(struct ws_msgpack pack, const char *key, struct ws_msgpack *value);
 
 #endif

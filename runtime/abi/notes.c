@@ -39,18 +39,19 @@ static enum ws_status damaged(struct ws_error *error, const char *what, const ch
 }
 
 /* Reads the 32-bit numbers that `fields` name from the map at `map` into the struct at `into`. */
-static enum ws_status read_fields(struct ws_pack map, const struct field *fields, size_t count,
+static enum ws_status read_fields(struct ws_msgpack map, const struct field *fields, size_t count,
                                   void *into, struct ws_error *error)
 {
     for (size_t i = 0; i < count; i++) {
-        struct ws_pack value;
-        struct ws_pack_item item;
-        if (!ws_pack_find(map, fields[i].key, &value)) {
+        struct ws_msgpack value;
+        struct ws_msgpack_item item;
+        if (!ws_msgpack_find(map, fields[i].key, &value)) {
             if (fields[i].required)
                 return damaged(error, "no", fields[i].key);
             continue;
         }
-        if (!ws_pack_next(&value, &item) || item.kind != WS_PACK_UINT || item.value > UINT32_MAX)
+        if (!ws_msgpack_next(&value, &item) || item.kind != WS_MSGPACK_UINT ||
+            item.value > UINT32_MAX)
             return damaged(error, "no 32-bit number as", fields[i].key);
         uint32_t number = (uint32_t)item.value;
         memcpy((char *)into + fields[i].offset, &number, sizeof number);
@@ -59,12 +60,12 @@ static enum ws_status read_fields(struct ws_pack map, const struct field *fields
 }
 
 /* Copies the string of `key` and terminates it. False without one that fits. */
-static bool read_string(struct ws_pack map, const char *key, char *into, size_t capacity)
+static bool read_string(struct ws_msgpack map, const char *key, char *into, size_t capacity)
 {
-    struct ws_pack value;
-    struct ws_pack_item item;
-    if (!ws_pack_find(map, key, &value) || !ws_pack_next(&value, &item) ||
-        item.kind != WS_PACK_STRING || item.value >= capacity ||
+    struct ws_msgpack value;
+    struct ws_msgpack_item item;
+    if (!ws_msgpack_find(map, key, &value) || !ws_msgpack_next(&value, &item) ||
+        item.kind != WS_MSGPACK_STRING || item.value >= capacity ||
         memchr(item.text, '\0', item.value) != NULL)
         return false;
     memcpy(into, item.text, item.value);
@@ -73,19 +74,19 @@ static bool read_string(struct ws_pack map, const char *key, char *into, size_t 
 }
 
 /* Positions *elements at the first element of the array of `key`. */
-static bool find_array(struct ws_pack map, const char *key, size_t entry_min_bytes,
-                       struct ws_pack *elements, size_t *count)
+static bool find_array(struct ws_msgpack map, const char *key, size_t entry_min_bytes,
+                       struct ws_msgpack *elements, size_t *count)
 {
-    struct ws_pack_item item;
-    if (!ws_pack_find(map, key, elements) || !ws_pack_next(elements, &item) ||
-        item.kind != WS_PACK_ARRAY ||
+    struct ws_msgpack_item item;
+    if (!ws_msgpack_find(map, key, elements) || !ws_msgpack_next(elements, &item) ||
+        item.kind != WS_MSGPACK_ARRAY ||
         item.value > (size_t)(elements->end - elements->at) / entry_min_bytes)
         return false;
     *count = item.value;
     return true;
 }
 
-static enum ws_status read_arg(struct ws_object_arg *arg, struct ws_pack map,
+static enum ws_status read_arg(struct ws_object_arg *arg, struct ws_msgpack map,
                                struct ws_error *error)
 {
     enum ws_status status =
@@ -102,11 +103,11 @@ static enum ws_status read_arg(struct ws_object_arg *arg, struct ws_pack map,
     return WS_OK;
 }
 
-static enum ws_status read_args(struct ws_object_kernel *kernel, struct ws_pack map,
+static enum ws_status read_args(struct ws_object_kernel *kernel, struct ws_msgpack map,
                                 struct ws_error *error)
 {
-    struct ws_pack at;
-    if (!ws_pack_find(map, ".args", &at))
+    struct ws_msgpack at;
+    if (!ws_msgpack_find(map, ".args", &at))
         return WS_OK;
     size_t count = 0;
     if (!find_array(map, ".args", ARG_ENTRY_MIN_BYTES, &at, &count))
@@ -131,24 +132,24 @@ static enum ws_status read_args(struct ws_object_kernel *kernel, struct ws_pack 
                            i, kernel->name, arg->size, arg->offset, (unsigned long long)end,
                            kernel->kernarg_bytes);
         end = (uint64_t)arg->offset + arg->size;
-        if (!ws_pack_skip(&at))
+        if (!ws_msgpack_skip(&at))
             return damaged(error, "no array as", ".args");
     }
     return WS_OK;
 }
 
-static enum ws_status read_required_block(struct ws_object_kernel *kernel, struct ws_pack map,
+static enum ws_status read_required_block(struct ws_object_kernel *kernel, struct ws_msgpack map,
                                           struct ws_error *error)
 {
     static const char key[] = ".reqd_workgroup_size";
-    struct ws_pack at;
-    struct ws_pack_item item;
-    if (!ws_pack_find(map, key, &at))
+    struct ws_msgpack at;
+    struct ws_msgpack_item item;
+    if (!ws_msgpack_find(map, key, &at))
         return WS_OK;
-    if (!ws_pack_next(&at, &item) || item.kind != WS_PACK_ARRAY || item.value != 3)
+    if (!ws_msgpack_next(&at, &item) || item.kind != WS_MSGPACK_ARRAY || item.value != 3)
         return damaged(error, "no three numbers as", key);
     for (int i = 0; i < 3; i++) {
-        if (!ws_pack_next(&at, &item) || item.kind != WS_PACK_UINT || item.value == 0 ||
+        if (!ws_msgpack_next(&at, &item) || item.kind != WS_MSGPACK_UINT || item.value == 0 ||
             item.value > UINT32_MAX)
             return damaged(error, "no three numbers as", key);
         kernel->required_block[i] = (uint32_t)item.value;
@@ -156,7 +157,7 @@ static enum ws_status read_required_block(struct ws_object_kernel *kernel, struc
     return WS_OK;
 }
 
-static enum ws_status read_kernel(struct ws_object_kernel *kernel, struct ws_pack map,
+static enum ws_status read_kernel(struct ws_object_kernel *kernel, struct ws_msgpack map,
                                   struct ws_error *error)
 {
     char symbol[sizeof kernel->name + 3];
@@ -178,10 +179,10 @@ static enum ws_status read_kernel(struct ws_object_kernel *kernel, struct ws_pac
 enum ws_status ws_notes_read(struct ws_object *object, const void *data, size_t size,
                              struct ws_error *error)
 {
-    struct ws_pack root = {data, (const uint8_t *)data + size};
-    struct ws_pack at = root;
+    struct ws_msgpack root = {data, (const uint8_t *)data + size};
+    struct ws_msgpack at = root;
     size_t count = 0;
-    if (!ws_pack_skip(&at))
+    if (!ws_msgpack_skip(&at))
         return ws_fail(error, WS_ERROR_OBJECT,
                        "damaged code object: its notes of %zu bytes are not MessagePack", size);
     if (!read_string(root, "amdhsa.target", object->target, sizeof object->target))
@@ -198,7 +199,7 @@ enum ws_status ws_notes_read(struct ws_object *object, const void *data, size_t 
         enum ws_status status = read_kernel(&object->kernels[i], at, error);
         if (status != WS_OK)
             return status;
-        ws_pack_skip(&at);
+        ws_msgpack_skip(&at);
     }
     return WS_OK;
 }

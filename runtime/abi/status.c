@@ -15,6 +15,7 @@ static const char *const names[] = {
     [WS_ERROR_ENVIRONMENT] = "environment",
     [WS_ERROR_DEVICE] = "device",
     [WS_ERROR_TIMEOUT] = "timeout",
+    [WS_ERROR_PACK] = "pack",
 };
 
 const char *ws_status_name(enum ws_status status)

@@ -22,6 +22,7 @@ static int exit_code_of(enum ws_status status)
     case WS_ERROR_SPEC:
     case WS_ERROR_OBJECT:
     case WS_ERROR_IO:
+    case WS_ERROR_PACK:
         break;
     }
     return WS_EXIT_USAGE;
