@@ -81,11 +81,21 @@ WS_API struct ws_launch_block ws_launch_block(const struct ws_spec *spec);
 WS_API enum ws_status ws_launch_grid(const struct ws_spec *spec, const void *args, size_t size,
                                      uint32_t *workgroups, struct ws_error *error);
 
+/* The problems that a kernel is for, of those that it can compute: `when:`. From min to max, which
+ * is -1 where there is no end. */
+struct ws_size_range {
+    int64_t min, max;
+};
+struct ws_when {
+    struct ws_size_range seqlen_q, seqlen_k;
+};
+
 /* One point of a config: a spec, and where it came from. `reason` is empty for a valid point, else
  * what ws_spec_check says of it; head dims that are still open are no reason yet. A set of
  * alternatives of which none will do becomes one invalid point. */
 struct ws_config_point {
     struct ws_spec spec;
+    struct ws_when when;
     const char *name; /* the file's name without ".yaml"; "NAME#3 v_mode=rows" where there are more;
                          the config's own */
     size_t number;    /* in the file: 3 */
@@ -121,6 +131,8 @@ enum { WS_SPILLS_ANY = 1000000 }; /* the largest max_spills */
  * - `base` names the preset that everything in the file stands on: what the file says, anywhere,
  *   replaces what the preset says. From a preset with several points, or a list of presets, there
  *   are as many.
+ * - `when: {Sq: [1, 16]}` says for which problems a pack offers the kernels of a block (Sq, Sk: the
+ *   least and the most, -1 for no end). It says nothing of what a kernel is, and does nothing else.
  * - `shapes` and `max_spills` stand at the top of the file and hold for all its points; those of a
  *   preset are not inherited.
  * - A value outside its key's list is an error of the file; values that do not fit each other make
@@ -149,6 +161,15 @@ WS_API enum ws_status ws_config_parse(struct ws_config *config, const char *text
 WS_API enum ws_status ws_config_pick(struct ws_config *config,
                                      const struct ws_codegen_options *options,
                                      struct ws_error *error);
+
+/* ws_config_pick of one set, that of the point at `first`, which is its first; a point without
+ * alternatives is a set by itself. The config stays as it is. *picked is the choice, with a reason
+ * if none will do; where it will do and `options` are given *compiled is its kernel, else zeroed.
+ * Free it with ws_compiled_free. */
+WS_API enum ws_status ws_config_choose(const struct ws_config *config, size_t first,
+                                       const struct ws_codegen_options *options,
+                                       struct ws_config_point *picked, struct ws_compiled *compiled,
+                                       struct ws_error *error);
 
 /* Fails with a point's reason as a config error: position, source line, caret; or, where it names
  * an override, as WS_ERROR_SPEC with that. WS_OK for a valid point. */

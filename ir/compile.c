@@ -36,6 +36,8 @@ static enum ws_status compile(const struct ws_job *job, struct ws_comgr *comgr,
              job->backend == WS_BACKEND_COMGR ? "comgr" : "llvm");
     memcpy(code->backend_version, result->info.version, sizeof code->backend_version);
     ws_build_identity(job, &result->info, code->build_id);
+    if (job->kind == WS_JOB_IDENTITY)
+        return WS_OK;
     status = job->backend == WS_BACKEND_COMGR
                  ? ws_comgr_compile(comgr, result->info.llvm_major, job, code, error)
                  : ws_llvm_compile(job, code, error);
@@ -151,6 +153,35 @@ static enum ws_status run_isolated(const struct ws_codegen_options *options, str
     return status;
 }
 
+/* Code of the job's identity out of the store; false if there is none that will do. */
+static bool find_code(const struct ws_codegen_options *options, const struct ws_job *job,
+                      struct ws_job_result *result)
+{
+    struct ws_job asked = *job;
+    struct ws_code *code = &result->code;
+    asked.kind = WS_JOB_IDENTITY;
+    if (run_isolated(options, &asked, result, NULL) == WS_OK &&
+        options->store->find(options->store->context, code->build_id, &code->bytes, &code->size) &&
+        ws_code_check(code, job->cpu, NULL) == WS_OK)
+        return true;
+    ws_code_free(code);
+    return false;
+}
+
+static enum ws_status run_stored(const struct ws_codegen_options *options, struct ws_job *job,
+                                 struct ws_job_result *result, struct ws_error *error)
+{
+    const struct ws_code_store *store = options->store;
+    if (!store || job->kind != WS_JOB_CODE)
+        return run_isolated(options, job, result, error);
+    if (find_code(options, job, result))
+        return WS_OK;
+    enum ws_status status = run_isolated(options, job, result, error);
+    if (status == WS_OK)
+        store->keep(store->context, result->code.build_id, result->code.bytes, result->code.size);
+    return status;
+}
+
 static enum ws_status run_job(enum ws_job_kind kind, LLVMModuleRef module, const char *cpu,
                               const struct ws_codegen_options *options,
                               struct ws_job_result *result, struct ws_error *error)
@@ -169,7 +200,7 @@ static enum ws_status run_job(enum ws_job_kind kind, LLVMModuleRef module, const
         .ir = ir,
     };
     *result = (struct ws_job_result){0};
-    enum ws_status status = run_isolated(options, &job, result, error);
+    enum ws_status status = run_stored(options, &job, result, error);
     LLVMDisposeMessage(ir);
     return status;
 }

@@ -31,6 +31,17 @@ enum ws_isolation { WS_ISOLATION_AUTO, WS_ISOLATION_NONE, WS_ISOLATION_WORKER };
 /* Workers that are kept for later compiles. Any number of threads may use one pool at a time. */
 struct ws_worker_pool;
 
+/* Where compiled code is kept, by build identity. Both functions are called in the process and the
+ * thread of ws_codegen, so a store that several threads use must be thread-safe. */
+struct ws_code_store {
+    /* Whether there is code of that identity; *bytes is malloc'ed then. It is checked as what a
+     * compiler makes is. */
+    bool (*find)(void *context, const char *build_id, uint8_t **bytes, size_t *size);
+    /* Offers what was compiled. */
+    void (*keep)(void *context, const char *build_id, const uint8_t *bytes, size_t size);
+    void *context;
+};
+
 /* Zeroed, it is the default, which NULL stands for too: auto backend, auto isolation. Read during
  * the call only. */
 struct ws_codegen_options {
@@ -45,8 +56,9 @@ struct ws_codegen_options {
     const char *comgr_path;     /* a libamd_comgr file; NULL: WS_COMGR_LIBRARY, then .so.3, .so.2 */
     const char *worker_path;    /* the worker program; NULL: WS_WORKER, then the one installed or
                                    built beside this library */
-    struct ws_worker_pool *pool; /* NULL: a worker for this call alone */
-    double timeout_seconds;      /* of one compile in a worker; 0: 120 */
+    struct ws_worker_pool *pool;       /* NULL: a worker for this call alone */
+    double timeout_seconds;            /* of one compile in a worker; 0: 120 */
+    const struct ws_code_store *store; /* NULL: always compile */
 };
 
 /* CPU time. */

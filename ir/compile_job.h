@@ -5,7 +5,13 @@
 
 #include "ir/compile.h"
 
-enum ws_job_kind { WS_JOB_CODE, WS_JOB_ASSEMBLY, WS_JOB_DESCRIBE, WS_JOB_SUPPORTS };
+enum ws_job_kind {
+    WS_JOB_CODE,
+    WS_JOB_ASSEMBLY,
+    WS_JOB_IDENTITY, /* all of struct ws_code but the bytes */
+    WS_JOB_DESCRIBE,
+    WS_JOB_SUPPORTS
+};
 
 struct ws_job {
     enum ws_job_kind kind;

@@ -5,7 +5,7 @@
 #include "gen/words.h"
 
 /* Keys of a block that are no settings. */
-static const char structure[] = "version features levers base entries pick shapes max_spills";
+static const char structure[] = "version features levers base when entries pick shapes max_spills";
 
 struct block_reader {
     struct ws_loader *loader;
@@ -183,6 +183,18 @@ static enum ws_status read_assignment(struct block_reader *reader, int setting,
     return WS_OK;
 }
 
+static enum ws_status read_when(struct block_reader *reader, const struct ws_yaml_node *node)
+{
+    struct ws_assignment *assignment = ws_arena_alloc(reader->loader->arena, sizeof *assignment);
+    if (assignment == NULL)
+        return no_memory(reader->error);
+    *assignment = (struct ws_assignment){
+        .setting = WS_ASSIGN_WHEN, .count = 1, .source = reader->source, .span = node->key->span};
+    *reader->tail = assignment;
+    reader->tail = (const struct ws_assignment **)&assignment->next;
+    return ws_block_read_when(&assignment->when, reader->source, node, reader->error);
+}
+
 /* Keys. */
 
 static enum ws_status check_repeat(struct block_reader *reader, const struct ws_yaml_node *parent,
@@ -303,6 +315,8 @@ static enum ws_status read_key(struct block_reader *reader, const struct ws_yaml
         return read_section(reader, WS_SECTION_FEATURES, node);
     if (strcmp(key, "base") == 0)
         return read_assignment(reader, WS_ASSIGN_BASE, node);
+    if (strcmp(key, "when") == 0)
+        return read_when(reader, node);
     if (strcmp(key, "entries") == 0)
         return read_entries(reader, node);
     if (strcmp(key, "pick") == 0)

@@ -6,8 +6,8 @@
 #include "gen/setting.h"
 #include "gen/wavesmith.h"
 
-/* `base` beside the settings of a spec. */
-enum { WS_ASSIGN_BASE = WS_SETTING_COUNT, WS_ASSIGN_COUNT };
+/* `base` and `when` beside the settings of a spec. */
+enum { WS_ASSIGN_BASE = WS_SETTING_COUNT, WS_ASSIGN_WHEN, WS_ASSIGN_COUNT };
 
 /* A key and the values it takes in turn. */
 struct ws_assignment {
@@ -16,6 +16,7 @@ struct ws_assignment {
     size_t count;
     const char **values;
     const struct ws_block **bases;  /* of WS_ASSIGN_BASE: the presets behind the values */
+    struct ws_when when;            /* of WS_ASSIGN_WHEN, which has one value and no text of it */
     const struct ws_source *source; /* NULL for an override of the caller's */
     const char *override;           /* its text, "v_mode=rows"; NULL for a key of a file */
     struct ws_span span;            /* of the key */
@@ -52,6 +53,10 @@ enum ws_status ws_block_read_shapes(struct ws_block *block, struct ws_arena *are
                                     const struct ws_yaml_node *node, struct ws_error *error);
 enum ws_status ws_block_read_max_spills(struct ws_block *block, const struct ws_yaml_node *node,
                                         struct ws_error *error);
+
+/* The value of `when`. */
+enum ws_status ws_block_read_when(struct ws_when *when, const struct ws_source *source,
+                                  const struct ws_yaml_node *node, struct ws_error *error);
 
 /* Reads a file, or its text if that is not NULL, and gives its block. */
 enum ws_status ws_loader_add(const struct ws_block **block, struct ws_loader *loader,

@@ -24,6 +24,7 @@ struct expansion {
     const struct ws_assignment *overrides;
     const struct ws_block *origin; /* the block of the config's own file that is being expanded */
     int line, column;              /* of the origin */
+    struct ws_when when;           /* of the points to come */
     size_t alternatives; /* what `pick: first` chooses from are the points from this one on */
     bool is_picking;
     struct ws_error *error;
@@ -153,6 +154,7 @@ static enum ws_status fill_point(const struct expansion *expansion, const struct
                                  const size_t *choice, struct ws_config_point *point)
 {
     struct ws_error error = {0};
+    point->when = expansion->when;
     ws_spec_init(&point->spec, WS_KERNEL_FMHA_FWD);
     for (size_t i = 0; i < layer->count; i++) {
         const struct ws_assignment *item = layer->items[i];
@@ -203,6 +205,14 @@ static enum ws_status sweep(struct expansion *expansion, const struct layer *lay
 
 /* Blocks. */
 
+/* `when` is none of a spec's settings: it goes from the layer to the points. */
+static void take_when(struct expansion *expansion, struct layer *layer)
+{
+    const struct ws_assignment *item = layer_find(layer, WS_ASSIGN_WHEN);
+    expansion->when = item != NULL ? item->when : (struct ws_when){{0, -1}, {0, -1}};
+    layer_drop(layer, WS_ASSIGN_WHEN);
+}
+
 static enum ws_status expand(struct expansion *expansion, const struct ws_block *block,
                              const struct layer *inherited, const struct overlay *above);
 
@@ -232,6 +242,7 @@ static enum ws_status expand_leaf(struct expansion *expansion, const struct ws_b
     }
     for (const struct ws_assignment *item = expansion->overrides; item != NULL; item = item->next)
         layer_set(layer, item);
+    take_when(expansion, layer);
     return sweep(expansion, layer);
 }
 

@@ -1,4 +1,4 @@
-/* The keys of a config file that say what a sweep does with its points. */
+/* The keys of a config file that say what a sweep or a pack does with its points. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,5 +68,55 @@ enum ws_status ws_block_read_max_spills(struct ws_block *block, const struct ws_
                               "`max_spills` takes a whole number from 0 to %d, not %s",
                               WS_SPILLS_ANY, ws_yaml_describe(node, found, sizeof found));
     block->max_spills = (int)value;
+    return WS_OK;
+}
+
+static bool read_number(const struct ws_yaml_node *node, int64_t *number)
+{
+    char *end = NULL;
+    if (node == NULL || node->type != WS_YAML_SCALAR)
+        return false;
+    *number = strtoll(node->text, &end, 10);
+    return end != node->text && *end == '\0';
+}
+
+/* [least, most] */
+static bool read_range(const struct ws_yaml_node *node, struct ws_size_range *range)
+{
+    const struct ws_yaml_node *least = node->type == WS_YAML_SEQUENCE ? node->first : NULL;
+    const struct ws_yaml_node *most = least != NULL ? least->next : NULL;
+    return read_number(least, &range->min) && read_number(most, &range->max) &&
+           most->next == NULL && range->min >= 0 && (range->max == -1 || range->max >= range->min);
+}
+
+enum ws_status ws_block_read_when(struct ws_when *when, const struct ws_source *source,
+                                  const struct ws_yaml_node *node, struct ws_error *error)
+{
+    char found[WS_QUOTED_SIZE + 16];
+    bool is_given[2] = {false, false};
+    *when = (struct ws_when){{0, -1}, {0, -1}};
+    if (node->type != WS_YAML_MAPPING || node->first == NULL)
+        return ws_source_fail(error, WS_ERROR_CONFIG, source, node->span,
+                              "`when` takes a mapping such as {Sq: [1, 16]}, not %s",
+                              ws_yaml_describe(node, found, sizeof found));
+    for (const struct ws_yaml_node *item = node->first; item != NULL; item = item->next) {
+        struct ws_size_range *range = strcmp(item->key->text, "Sq") == 0   ? &when->seqlen_q
+                                      : strcmp(item->key->text, "Sk") == 0 ? &when->seqlen_k
+                                                                           : NULL;
+        if (range == NULL)
+            return ws_source_fail(error, WS_ERROR_CONFIG, source, item->key->span,
+                                  "`when` knows Sq and Sk, not `%s`",
+                                  ws_quoted(found, item->key->text));
+        bool *given = &is_given[range == &when->seqlen_k];
+        if (*given)
+            return ws_source_fail(error, WS_ERROR_CONFIG, source, item->key->span,
+                                  "`%s` has a range already; give it one", item->key->text);
+        if (!read_range(item, range))
+            return ws_source_fail(error, WS_ERROR_CONFIG, source, item->span,
+                                  "`%s` takes the least and the most, such as [1, 16], the most -1 "
+                                  "for no end",
+                                  item->key->text);
+        *given = true;
+    }
     return WS_OK;
 }

@@ -89,6 +89,78 @@ static void identity_covers_ir_target_and_passes(void **state)
         ws_code_free(&codes[i]);
 }
 
+/* A store of one entry. */
+struct shelf {
+    char build_id[65];
+    uint8_t *bytes;
+    size_t size;
+    int asked, found, kept;
+};
+
+static bool shelf_find(void *context, const char *build_id, uint8_t **bytes, size_t *size)
+{
+    struct shelf *shelf = context;
+    shelf->asked++;
+    if (!shelf->bytes || strcmp(build_id, shelf->build_id) != 0)
+        return false;
+    shelf->found++;
+    *size = shelf->size;
+    *bytes = malloc(*size);
+    assert_non_null(*bytes);
+    memcpy(*bytes, shelf->bytes, *size);
+    return true;
+}
+
+static void shelf_keep(void *context, const char *build_id, const uint8_t *bytes, size_t size)
+{
+    struct shelf *shelf = context;
+    shelf->kept++;
+    free(shelf->bytes);
+    shelf->bytes = malloc(size);
+    assert_non_null(shelf->bytes);
+    memcpy(shelf->bytes, bytes, size);
+    shelf->size = size;
+    snprintf(shelf->build_id, sizeof shelf->build_id, "%s", build_id);
+}
+
+static void takes_code_from_a_store(void **state)
+{
+    (void)state;
+    struct shelf shelf = {.bytes = NULL};
+    const struct ws_code_store store = {shelf_find, shelf_keep, &shelf};
+    struct ws_codegen_options stored = in_process;
+    stored.store = &store;
+    struct ws_code first = compile_ok(good_ir, "gfx1151", &stored);
+    assert_true(shelf.asked == 1 && shelf.found == 0 && shelf.kept == 1);
+    assert_string_equal(shelf.build_id, first.build_id);
+    struct ws_code second = compile_ok(good_ir, "gfx1151", &stored);
+    assert_true(shelf.asked == 2 && shelf.found == 1 && shelf.kept == 1);
+    assert_same_code(&first, &second);
+    assert_string_equal(first.backend_version, second.backend_version);
+
+    /* Another target is another identity; what a store holds wrongly is not used. */
+    struct ws_code other = compile_ok(good_ir, "gfx1100", &stored);
+    assert_true(shelf.found == 1 && shelf.kept == 2);
+    snprintf(shelf.build_id, sizeof shelf.build_id, "%s", first.build_id);
+    struct ws_code again = compile_ok(good_ir, "gfx1151", &stored);
+    assert_true(shelf.found == 2 && shelf.kept == 3);
+    assert_same_code(&first, &again);
+
+    /* With a worker too, which computes the identity. */
+    static const char *const options[] = {"-amdgpu-enable-delay-alu=0", NULL};
+    stored = (struct ws_codegen_options){
+        .backend = WS_BACKEND_LLVM, .options = options, .store = &store};
+    struct ws_code worked = compile_ok(good_ir, "gfx1151", &stored);
+    assert_true(shelf.found == 2 && shelf.kept == 4);
+    struct ws_code reworked = compile_ok(good_ir, "gfx1151", &stored);
+    assert_true(shelf.found == 3 && shelf.kept == 4);
+    assert_same_code(&worked, &reworked);
+    struct ws_code *codes[] = {&first, &second, &other, &again, &worked, &reworked};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        ws_code_free(codes[i]);
+    free(shelf.bytes);
+}
+
 static void refuses(void **state)
 {
     (void)state;
@@ -186,6 +258,7 @@ int main(void)
         cmocka_unit_test(leaves_the_module_alone),
         cmocka_unit_test(same_bytes_every_time),
         cmocka_unit_test(identity_covers_ir_target_and_passes),
+        cmocka_unit_test(takes_code_from_a_store),
         cmocka_unit_test(refuses),
         cmocka_unit_test(writes_assembly),
         cmocka_unit_test(two_threads),

@@ -288,12 +288,66 @@ static void test_late_pick(void **state)
     ws_config_free(&config);
 }
 
+/* One set, without a change to the config. */
+static void test_choose(void **state)
+{
+    (void)state;
+    struct ws_config config = parse_good(picks[1].text, NULL);
+    struct ws_config_point picked;
+    struct ws_compiled compiled;
+    assert_int_equal(ws_config_choose(&config, 0, NULL, &picked, &compiled, NULL), WS_OK);
+    assert_int_equal(picked.number, 2);
+    assert_string_equal(picked.why, picks[1].why);
+    assert_string_equal(picked.reason, "");
+    assert_null(compiled.code.bytes);
+    assert_int_equal(config.count, 3);
+    ws_config_free(&config);
+
+    /* A point by itself keeps its own reason. */
+    config = parse_good("version: 1\nhead_dim: [64, 256]\n", NULL);
+    assert_int_equal(ws_config_choose(&config, 0, NULL, &picked, &compiled, NULL), WS_OK);
+    assert_int_equal(picked.spec.head_dim_qk, 64);
+    assert_false(picked.is_picked);
+    assert_int_equal(ws_config_choose(&config, 1, NULL, &picked, &compiled, NULL), WS_OK);
+    assert_string_equal(picked.reason, config.points[1].reason);
+    assert_true(picked.reason[0] != '\0');
+    ws_config_free(&config);
+}
+
+static void check_when(const struct ws_config_point *point, int64_t q_min, int64_t q_max,
+                       int64_t k_min, int64_t k_max)
+{
+    assert_int_equal(point->when.seqlen_q.min, q_min);
+    assert_int_equal(point->when.seqlen_q.max, q_max);
+    assert_int_equal(point->when.seqlen_k.min, k_min);
+    assert_int_equal(point->when.seqlen_k.max, k_max);
+}
+
+static void test_when(void **state)
+{
+    (void)state;
+    struct ws_config config =
+        parse_good("version: 1\nhead_dim: 64\nentries:\n- {}\n- when: {Sq: [1, 16]}\n"
+                   "  entries: [{mask: causal}, {when: {Sk: [513, -1]}}]\n",
+                   NULL);
+    assert_int_equal(config.count, 3);
+    check_when(&config.points[0], 0, -1, 0, -1);
+    check_when(&config.points[1], 1, 16, 0, -1);   /* inherited */
+    check_when(&config.points[2], 0, -1, 513, -1); /* replaced, as a whole */
+    char ids[2][WS_ID_SIZE];
+    ws_spec_id(&config.points[0].spec, ids[0]);
+    ws_spec_id(&config.points[2].spec, ids[1]);
+    assert_string_equal(ids[0], ids[1]);
+    ws_config_free(&config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goldens),   cmocka_unit_test(test_names_and_lines),
         cmocka_unit_test(test_overrides), cmocka_unit_test(test_base),
         cmocka_unit_test(test_picks),     cmocka_unit_test(test_late_pick),
+        cmocka_unit_test(test_choose),    cmocka_unit_test(test_when),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

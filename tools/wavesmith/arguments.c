@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tools/wavesmith/command.h"
-#include "tools/wavesmith/sweep.h"
+#include "tools/wavesmith/workers.h"
 
 enum option_type { OPTION_FLAG, OPTION_TEXT, OPTION_LIST, OPTION_COUNT, OPTION_REAL };
 
@@ -205,33 +205,61 @@ static void limit_jobs(struct ws_arguments *arguments)
     arguments->jobs = most;
 }
 
+/* How many operands a command takes: from *least to *most. */
+static void operand_range(const struct ws_command *command, size_t *least, size_t *most)
+{
+    const char *names = command->operand;
+    *least = names != NULL;
+    for (const char *c = names; c && *c; ++c)
+        *least += *c == ' ';
+    *most = names && strstr(names, "...") ? SIZE_MAX : *least;
+}
+
+static enum ws_status add_operand(struct ws_arguments *arguments, const char *operand,
+                                  struct ws_error *error)
+{
+    static const char *const few[] = {"no operand", "one operand", "two operands"};
+    size_t least, most;
+    operand_range(arguments->command, &least, &most);
+    if (arguments->operands.count == most)
+        return ws_fail(error, WS_ERROR_ARGUMENT, "`wavesmith %s` takes %s, '%s' is too much",
+                       arguments->command->name, few[most < 2 ? most : 2], operand);
+    if (!arguments->operand)
+        arguments->operand = operand;
+    return append(&arguments->operands, operand, error);
+}
+
+static enum ws_status check_operands(const struct ws_arguments *arguments, struct ws_error *error)
+{
+    size_t least, most;
+    operand_range(arguments->command, &least, &most);
+    if (arguments->operands.count >= least || arguments->help)
+        return WS_OK;
+    return ws_fail(error, WS_ERROR_ARGUMENT, "`wavesmith %s` needs %s%s", arguments->command->name,
+                   least > 1 ? "" : "a ", arguments->command->operand);
+}
+
 enum ws_status ws_arguments_parse(struct ws_arguments *arguments, const struct ws_command *command,
                                   int argc, char **argv, struct ws_error *error)
 {
     *arguments = (struct ws_arguments){.command = command};
     set_defaults(arguments);
     for (int at = 2; at < argc; ++at) {
-        if (argv[at][0] == '-' && argv[at][1] != '\0') {
-            enum ws_status status = parse_option(arguments, argc, argv, &at, error);
-            if (status != WS_OK)
-                return status;
-        } else if (!command->operand || arguments->operand) {
-            return ws_fail(error, WS_ERROR_ARGUMENT, "`wavesmith %s` takes %s, '%s' is too much",
-                           command->name, command->operand ? "one operand" : "no operand",
-                           argv[at]);
-        } else {
-            arguments->operand = argv[at];
-        }
+        enum ws_status status = argv[at][0] == '-' && argv[at][1] != '\0'
+                                    ? parse_option(arguments, argc, argv, &at, error)
+                                    : add_operand(arguments, argv[at], error);
+        if (status != WS_OK)
+            return status;
     }
-    if (command->operand && !arguments->operand && !arguments->help)
-        return ws_fail(error, WS_ERROR_ARGUMENT, "`wavesmith %s` needs a %s", command->name,
-                       command->operand);
-    limit_jobs(arguments);
-    return WS_OK;
+    enum ws_status status = check_operands(arguments, error);
+    if (status == WS_OK)
+        limit_jobs(arguments);
+    return status;
 }
 
 void ws_arguments_free(struct ws_arguments *arguments)
 {
+    free((void *)arguments->operands.items);
     for (int i = 0; i < WS_OPTION_COUNT; ++i)
         if (options[i].type == OPTION_LIST)
             free((void *)((struct ws_list *)field_of(arguments, &options[i]))->items);

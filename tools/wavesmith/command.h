@@ -43,7 +43,8 @@ struct ws_list {
 /* A parsed command line. Texts point into argv. */
 struct ws_arguments {
     const struct ws_command *command;
-    const char *operand; /* NULL only where the command takes none */
+    const char *operand; /* the first; NULL only where the command takes none */
+    struct ws_list operands;
     bool given[WS_OPTION_COUNT];
 #define FLAG(name, letter, help) bool name;
 #define TEXT(name, letter, metavar, help) const char *name;
@@ -59,13 +60,21 @@ struct ws_arguments {
 };
 
 struct ws_command {
-    const char *name;
-    const char *operand; /* "CONFIG"; NULL: the command takes no operand */
+    const char *name;    /* of a group's with the group's before it: "pack build" */
+    const char *operand; /* "CONFIG", "A B", "PACK..." for one or more; NULL: it takes none */
     const char *summary; /* one line */
     const char *details; /* for --help; "" for nothing more to say */
     uint64_t takes;      /* WS_TAKES(...) of its options; help is always there */
-    int (*run)(const struct ws_arguments *arguments);
+    int (*run)(const struct ws_arguments *arguments); /* NULL: the command is a group of commands */
 };
+
+/* Commands under one name. */
+struct ws_command_group {
+    const char *prefix; /* "", or "pack " */
+    const struct ws_command *commands;
+    int count;
+};
+extern const struct ws_command_group ws_pack_group;
 
 /* Parses argv[2..] for arguments->command. WS_ERROR_ARGUMENT says what was wrong, an unknown option
  * with the nearest name. Free with ws_arguments_free in either case. */

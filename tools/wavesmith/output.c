@@ -75,17 +75,23 @@ static mode_t file_mode(void)
     return 0666 & ~mask;
 }
 
-static int write_synced(int file, const void *bytes, size_t size)
+struct content {
+    const void *bytes;
+    size_t size;
+    bool is_lasting; /* forced onto the disk */
+};
+
+static int write_content(int file, const struct content *content)
 {
     int code = fchmod(file, file_mode()) == 0 ? 0 : errno;
     if (code == 0)
-        code = write_all(file, bytes, size);
-    return code == 0 && fsync(file) != 0 ? errno : code;
+        code = write_all(file, content->bytes, content->size);
+    return code == 0 && content->is_lasting && fsync(file) != 0 ? errno : code;
 }
 
 /* By a file that has no name until it is complete, so that whatever kills the program leaves
  * nothing behind. Returns -1 where the file system has no such files. */
-static int write_unnamed(const char *path, const void *bytes, size_t size)
+static int write_unnamed(const char *path, const struct content *content)
 {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -94,7 +100,7 @@ static int write_unnamed(const char *path, const void *bytes, size_t size)
     int file = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     if (file < 0)
         return -1;
-    int code = write_synced(file, bytes, size);
+    int code = write_content(file, content);
     if (code == 0) {
         code = name_file(file, path);
         if (code == ENOENT) /* no /proc */
@@ -104,7 +110,7 @@ static int write_unnamed(const char *path, const void *bytes, size_t size)
     return code;
 }
 
-static int write_temporary(const char *path, const void *bytes, size_t size)
+static int write_temporary(const char *path, const struct content *content)
 {
     char temporary[PATH_MAX];
     int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
@@ -113,7 +119,7 @@ static int write_temporary(const char *path, const void *bytes, size_t size)
     int file = mkostemp(temporary, O_CLOEXEC);
     if (file < 0)
         return errno;
-    int code = write_synced(file, bytes, size);
+    int code = write_content(file, content);
     if (close(file) != 0 && code == 0)
         code = errno;
     if (code == 0 && rename(temporary, path) != 0)
@@ -123,19 +129,31 @@ static int write_temporary(const char *path, const void *bytes, size_t size)
     return code;
 }
 
-enum ws_status ws_write_file(const char *path, const void *bytes, size_t size,
-                             struct ws_error *error)
+static enum ws_status replace(const char *path, const struct content *content,
+                              struct ws_error *error)
 {
     struct stat existing;
     bool exists = stat(path, &existing) == 0;
     if (exists && S_ISDIR(existing.st_mode))
         return io_error(error, "write", path, EISDIR);
     if (exists && !S_ISREG(existing.st_mode))
-        return write_directly(path, bytes, size, error);
-    int code = write_unnamed(path, bytes, size);
+        return write_directly(path, content->bytes, content->size, error);
+    int code = write_unnamed(path, content);
     if (code < 0)
-        code = write_temporary(path, bytes, size);
+        code = write_temporary(path, content);
     return code == 0 ? WS_OK : io_error(error, "write", path, code);
+}
+
+enum ws_status ws_write_file(const char *path, const void *bytes, size_t size,
+                             struct ws_error *error)
+{
+    return replace(path, &(struct content){bytes, size, true}, error);
+}
+
+enum ws_status ws_write_scrap(const char *path, const void *bytes, size_t size,
+                              struct ws_error *error)
+{
+    return replace(path, &(struct content){bytes, size, false}, error);
 }
 
 enum ws_status ws_read_file(const char *path, uint8_t **bytes, size_t *size, struct ws_error *error)

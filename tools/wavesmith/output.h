@@ -15,6 +15,11 @@
 enum ws_status ws_write_file(const char *path, const void *bytes, size_t size,
                              struct ws_error *error);
 
+/* The same for what can be made again: not forced onto the disk, so that a power cut may leave an
+ * incomplete file of that name. */
+enum ws_status ws_write_scrap(const char *path, const void *bytes, size_t size,
+                              struct ws_error *error);
+
 /* Reads a file; *bytes is malloc'ed and has a NUL behind its last byte. */
 enum ws_status ws_read_file(const char *path, uint8_t **bytes, size_t *size,
                             struct ws_error *error);

@@ -30,8 +30,8 @@ static enum ws_status add_causal(const char *causal, const char **list, size_t *
                    causal);
 }
 
-static enum ws_status load_config(struct ws_points *points, const struct ws_arguments *arguments,
-                                  struct ws_error *error)
+static enum ws_status load_config(struct ws_points *points, const char *path,
+                                  const struct ws_arguments *arguments, struct ws_error *error)
 {
     char arch[64];
     size_t count = 0;
@@ -48,7 +48,7 @@ static enum ws_status load_config(struct ws_points *points, const struct ws_argu
     if (arguments->causal)
         status = add_causal(arguments->causal, list, &count, error);
     if (status == WS_OK)
-        status = ws_config_load(&points->config, arguments->operand, list, error);
+        status = ws_config_load(&points->config, path, list, error);
     free((void *)list);
     return status;
 }
@@ -150,12 +150,12 @@ static enum ws_status check_points(const struct ws_points *points, struct ws_err
     return ws_fail(error, WS_ERROR_SPEC, "%s", points->config.points[points->first].reason);
 }
 
-enum ws_status ws_points_load(struct ws_points *points, const struct ws_arguments *arguments,
-                              struct ws_error *error)
+enum ws_status ws_points_open(struct ws_points *points, const char *path,
+                              const struct ws_arguments *arguments, struct ws_error *error)
 {
     enum ws_status status = ws_sizes_parse(&points->sizes, arguments->shape, error);
     if (status == WS_OK)
-        status = load_config(points, arguments, error);
+        status = load_config(points, path, arguments, error);
     if (status != WS_OK)
         return status;
     size_t count = points->config.count;
@@ -172,11 +172,15 @@ enum ws_status ws_points_load(struct ws_points *points, const struct ws_argument
         points->end = points->first + 1;
     }
     if (points->first == points->end)
-        return ws_fail(error, WS_ERROR_CONFIG, "%s has no points", arguments->operand);
-    status = take_head_dims(points, error);
-    if (status != WS_OK)
-        return status;
-    if (!arguments->given[WS_OPTION_point])
+        return ws_fail(error, WS_ERROR_CONFIG, "%s has no points", path);
+    return take_head_dims(points, error);
+}
+
+enum ws_status ws_points_load(struct ws_points *points, const struct ws_arguments *arguments,
+                              struct ws_error *error)
+{
+    enum ws_status status = ws_points_open(points, arguments->operand, arguments, error);
+    if (status == WS_OK && !arguments->given[WS_OPTION_point])
         status = pick_points(points, arguments, error);
     return status == WS_OK ? check_points(points, error) : status;
 }

@@ -20,6 +20,11 @@ struct ws_points {
  * either case. */
 enum ws_status ws_points_load(struct ws_points *points, const struct ws_arguments *arguments,
                               struct ws_error *error);
+
+/* The same of the config at `path`, with alternatives still to choose from (ws_config_choose), and
+ * with points that all may have a reason. */
+enum ws_status ws_points_open(struct ws_points *points, const char *path,
+                              const struct ws_arguments *arguments, struct ws_error *error);
 void ws_points_free(struct ws_points *points);
 
 /* The only point, for commands that take one. */

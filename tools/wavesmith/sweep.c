@@ -1,7 +1,6 @@
 /* wavesmith sweep: many kernels at once. */
 #include "tools/wavesmith/sweep.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <sha2.h>
@@ -9,10 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tools/wavesmith/cache.h"
 #include "tools/wavesmith/command.h"
 #include "tools/wavesmith/output.h"
 #include "tools/wavesmith/progress.h"
 #include "tools/wavesmith/sweep_state.h"
+#include "tools/wavesmith/workers.h"
 
 static enum ws_status parse_format(const struct ws_arguments *arguments,
                                    enum ws_sweep_format *format, struct ws_error *error)
@@ -32,25 +33,6 @@ static enum ws_status parse_format(const struct ws_arguments *arguments,
                : WS_OK;
 }
 
-/* A folder of the user's cache for the sweeps without -o and --state, "" if there is none. */
-static void cache_folder(char folder[PATH_MAX])
-{
-    const char *cache = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    folder[0] = '\0';
-    if (cache && cache[0] == '/')
-        snprintf(folder, PATH_MAX, "%s", cache);
-    else if (home && home[0] == '/')
-        snprintf(folder, PATH_MAX, "%s/.cache", home);
-    else
-        return;
-    mkdir(folder, 0777);
-    size_t length = strlen(folder);
-    snprintf(folder + length, PATH_MAX - length, "/wavesmith");
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        folder[0] = '\0';
-}
-
 /* Where the state of a sweep lies: --state, beside -o, or in the cache under the config's path.
  * "" for nowhere. */
 static void state_path(const struct ws_arguments *arguments, char path[PATH_MAX])
@@ -66,7 +48,7 @@ static void state_path(const struct ws_arguments *arguments, char path[PATH_MAX]
         char config[PATH_MAX];
         char folder[PATH_MAX];
         char hash[SHA256_DIGEST_STRING_LENGTH];
-        cache_folder(folder);
+        ws_cache_home(folder);
         if (!folder[0] || !realpath(arguments->operand, config))
             return;
         SHA256Data((const uint8_t *)config, strlen(config), hash);

@@ -45,7 +45,6 @@ struct ws_sweep_task {
     struct ws_problem problem;          /* to verify */
     char key[WS_SWEEP_KEY_SIZE];        /* SHA-256 of all that its record depends on */
     char *record;                       /* JSON text; NULL: still to do */
-    unsigned attempts;                  /* workers that died of it */
     bool lasting;                       /* the record is an answer, not a worker's death */
 };
 
@@ -70,9 +69,6 @@ void ws_sweep_free(struct ws_sweep *sweep);
  * other end closes it. */
 void ws_sweep_work(const struct ws_sweep *sweep, int socket);
 
-/* What a worker sends: a record, or an error that would be every task's. */
-enum ws_sweep_answer { WS_SWEEP_RECORD, WS_SWEEP_ERROR };
-
 /* Told of each finished task (an index), and a few times a second of none (-1). A failure ends the
  * run. */
 struct ws_sweep_watcher {
@@ -80,9 +76,8 @@ struct ws_sweep_watcher {
     void *context;
 };
 
-/* Runs the tasks that have no record on `workers` processes. A task whose worker dies is given to a
- * second one; if that dies too, or the time is up, its record is a failure that is not lasting. No
- * worker outlives the call or this process. WS_ERROR_ENVIRONMENT: what every task would meet. */
+/* Runs the tasks that have no record on `workers` processes (tools/wavesmith/workers.h). The record
+ * of a task that is lost is a failure that is not lasting. */
 enum ws_status ws_sweep_run(struct ws_sweep *sweep, unsigned workers,
                             const struct ws_sweep_watcher *watcher, struct ws_error *error);
 
@@ -90,8 +85,5 @@ enum ws_status ws_sweep_run(struct ws_sweep *sweep, unsigned workers,
 enum ws_sweep_format { WS_SWEEP_TABLE, WS_SWEEP_CSV, WS_SWEEP_JSON };
 enum ws_status ws_sweep_report(const struct ws_sweep *sweep, enum ws_sweep_format format,
                                FILE *stream, int *code, struct ws_error *error);
-
-/* CPUs that this process may use. */
-unsigned ws_cpu_count(void);
 
 #endif

@@ -1,140 +1,28 @@
-/* The worker processes of a sweep: started, given tasks, replaced when they die.
- *
- * A worker is a fork of this process, which has one thread and opens no driver; it inherits the
- * config and the tasks. It ends when its socket closes, and the kernel ends it if this process dies
- * while it is busy. */
-#include <errno.h>
-#include <poll.h>
-#include <sched.h>
-#include <signal.h>
+/* A sweep's tasks on worker processes. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "ir/worker.h"
 #include "tools/wavesmith/sweep.h"
+#include "tools/wavesmith/workers.h"
 
-enum { NO_TASK = -1, ATTEMPTS = 2, TICK_MS = 200, WORKERS_MAX = 256, MESSAGE_MAX = 1 << 20 };
-
-struct worker {
-    pid_t pid;  /* 0: none */
-    int socket; /* our end; one message a datagram */
-    int log;    /* its standard output and error, a memory file */
-    ptrdiff_t task;
-    double started; /* the task at hand */
-    bool late;      /* ended for taking too long */
-};
+enum { NO_TASK = -1 };
 
 struct run {
     struct ws_sweep *sweep;
     const struct ws_sweep_watcher *watcher;
-    struct worker workers[WORKERS_MAX];
-    unsigned count;
-    size_t next;    /* tasks before it have a record or a worker */
-    size_t waiting; /* tasks without a record */
-    char *message;  /* MESSAGE_MAX bytes */
 };
 
-unsigned ws_cpu_count(void)
+static void work(const void *context, int socket)
 {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
+    ws_sweep_work(((const struct run *)context)->sweep, socket);
 }
 
-/* In the new process. */
-static _Noreturn void become_worker(struct run *run, const struct worker *worker, int socket,
-                                    pid_t parent)
+static bool is_done(const void *context, size_t task)
 {
-    for (unsigned i = 0; i < run->count; ++i) /* else the others would not see them close */
-        if (run->workers[i].socket >= 0)
-            close(run->workers[i].socket);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(1);
-    dup2(worker->log, STDOUT_FILENO);
-    dup2(worker->log, STDERR_FILENO);
-    ws_sweep_work(run->sweep, socket);
-    _exit(0);
+    return ((const struct run *)context)->sweep->tasks[task].record != NULL;
 }
 
-static enum ws_status start_worker(struct run *run, struct worker *worker, struct ws_error *error)
-{
-    int pair[2] = {-1, -1};
-    pid_t parent = getpid();
-    *worker = (struct worker){.socket = -1, .log = -1, .task = NO_TASK};
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
-        int room = MESSAGE_MAX;
-        setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
-        worker->socket = pair[0];
-        worker->log = memfd_create("sweep worker log", MFD_CLOEXEC);
-    }
-    fflush(NULL);
-    if (worker->log >= 0)
-        worker->pid = fork();
-    if (worker->pid == 0 && worker->log >= 0)
-        become_worker(run, worker, pair[1], parent);
-    int code = errno;
-    if (pair[1] >= 0)
-        close(pair[1]);
-    if (worker->pid > 0)
-        return WS_OK;
-    worker->pid = 0;
-    return ws_fail(error, WS_ERROR_ENVIRONMENT, "cannot start a worker: %s", strerror(code));
-}
-
-/* Reaps a worker, ended before if `kill_it`; returns its wait status. */
-static int end_worker(struct worker *worker, bool kill_it)
-{
-    int status = 0;
-    if (worker->pid > 0) {
-        if (kill_it)
-            kill(worker->pid, SIGKILL);
-        while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
-            ;
-    }
-    if (worker->socket >= 0)
-        close(worker->socket);
-    if (worker->log >= 0)
-        close(worker->log);
-    *worker = (struct worker){.socket = -1, .log = -1, .task = NO_TASK};
-    return status;
-}
-
-static bool is_taken(const struct run *run, size_t task)
-{
-    for (unsigned i = 0; i < run->count; ++i)
-        if (run->workers[i].task == (ptrdiff_t)task)
-            return true;
-    return run->sweep->tasks[task].record != NULL;
-}
-
-static ptrdiff_t next_task(struct run *run)
-{
-    const struct ws_sweep *sweep = run->sweep;
-    while (run->next < sweep->task_count && is_taken(run, run->next))
-        run->next++;
-    return run->next < sweep->task_count ? (ptrdiff_t)run->next++ : NO_TASK;
-}
-
-/* Gives an idle worker its next task, if there is one. A send that fails is noticed as its death.
- */
-static void hand_out(struct run *run, struct worker *worker)
-{
-    worker->task = next_task(run);
-    worker->started = ws_wall_seconds();
-    if (worker->task == NO_TASK)
-        return;
-    uint32_t index = (uint32_t)worker->task;
-    if (ftruncate(worker->log, 0) == 0) /* so that last words are of this task */
-        lseek(worker->log, 0, SEEK_SET);
-    send(worker->socket, &index, sizeof index, MSG_NOSIGNAL);
-}
-
-static enum ws_status finish(struct run *run, ptrdiff_t index, char *record, bool lasting,
+static enum ws_status finish(struct run *run, size_t index, char *record, bool lasting,
                              struct ws_error *error)
 {
     struct ws_sweep_task *task = &run->sweep->tasks[index];
@@ -142,138 +30,43 @@ static enum ws_status finish(struct run *run, ptrdiff_t index, char *record, boo
         return ws_fail(error, WS_ERROR_MEMORY, "out of memory for a record");
     task->record = record;
     task->lasting = lasting;
-    run->waiting--;
-    return run->watcher->done(run->watcher->context, index, error);
+    return run->watcher->done(run->watcher->context, (ptrdiff_t)index, error);
 }
 
-static char *death_record(const char *reason)
+static enum ws_status done(void *context, size_t task, const char *answer, size_t size,
+                           struct ws_error *error)
+{
+    return finish(context, task, strndup(answer, size), true, error);
+}
+
+static enum ws_status lost(void *context, size_t task, const char *reason, struct ws_error *error)
 {
     json_t *record = json_pack("{s:s, s:s%, s:b}", "status", "fail", "reason", reason,
                                strlen(reason), "verified", 0);
     char *text = json_dumps(record, JSON_COMPACT);
     json_decref(record);
-    return text;
+    return finish(context, task, text, false, error);
 }
 
-/* A worker is gone, or late. Its task goes to another one, or fails. */
-static enum ws_status bury(struct run *run, struct worker *worker, struct ws_error *error)
+static enum ws_status tick(void *context, struct ws_error *error)
 {
-    char words[256];
-    char reason[512];
-    ptrdiff_t task = worker->task;
-    bool late = worker->late;
-    ws_worker_last_words(worker->log, words, sizeof words);
-    int status = end_worker(worker, true);
-    const char *separator = words[0] ? ": " : "";
-    if (task == NO_TASK)
-        return WS_OK;
-    if (late)
-        snprintf(reason, sizeof reason, "no result within %g s; the worker was ended%s%s",
-                 run->sweep->arguments->timeout, separator, words);
-    else if (WIFSIGNALED(status))
-        snprintf(reason, sizeof reason, "the worker died of signal %d (%s)%s%s", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)), separator, words);
-    else
-        snprintf(reason, sizeof reason, "the worker ended with exit code %d%s%s",
-                 WEXITSTATUS(status), separator, words);
-    if (!late && ++run->sweep->tasks[task].attempts < ATTEMPTS) {
-        run->next = (size_t)task < run->next ? (size_t)task : run->next;
-        return WS_OK;
-    }
-    return finish(run, task, death_record(reason), false, error);
-}
-
-/* Takes a worker's message. */
-static enum ws_status listen_to(struct run *run, struct worker *worker, struct ws_error *error)
-{
-    ssize_t size = recv(worker->socket, run->message, MESSAGE_MAX, 0);
-    if (size < 0 && errno == EINTR)
-        return WS_OK;
-    if (size <= 0 || worker->task == NO_TASK)
-        return bury(run, worker, error);
-    if (run->message[0] == WS_SWEEP_ERROR && size == (ssize_t)sizeof *error + 1) {
-        memcpy(error, run->message + 1, sizeof *error);
-        return error->code;
-    }
-    ptrdiff_t task = worker->task;
-    worker->task = NO_TASK;
-    return finish(run, task, strndup(run->message + 1, (size_t)size - 1), true, error);
-}
-
-static enum ws_status check_deadlines(struct run *run, struct ws_error *error)
-{
-    enum ws_status status = WS_OK;
-    double now = ws_wall_seconds();
-    for (unsigned i = 0; i < run->count && status == WS_OK; ++i) {
-        struct worker *worker = &run->workers[i];
-        if (worker->pid == 0 || worker->task == NO_TASK ||
-            now - worker->started <= run->sweep->arguments->timeout)
-            continue;
-        worker->late = true;
-        status = bury(run, worker, error);
-    }
-    return status;
-}
-
-/* Workers for what is left to do. */
-static enum ws_status staff(struct run *run, struct ws_error *error)
-{
-    enum ws_status status = WS_OK;
-    for (unsigned i = 0; i < run->count && status == WS_OK; ++i) {
-        struct worker *worker = &run->workers[i];
-        size_t busy = 0;
-        for (unsigned other = 0; other < run->count; ++other)
-            busy += run->workers[other].task != NO_TASK;
-        if (worker->pid == 0 && busy < run->waiting)
-            status = start_worker(run, worker, error);
-        if (status == WS_OK && worker->pid > 0 && worker->task == NO_TASK)
-            hand_out(run, worker);
-    }
-    return status;
-}
-
-static enum ws_status step(struct run *run, struct ws_error *error)
-{
-    struct pollfd polled[WORKERS_MAX];
-    enum ws_status status = staff(run, error);
-    for (unsigned i = 0; i < run->count; ++i)
-        polled[i] = (struct pollfd){.fd = run->workers[i].socket, .events = POLLIN};
-    if (status == WS_OK)
-        poll(polled, run->count, TICK_MS);
-    for (unsigned i = 0; i < run->count && status == WS_OK; ++i)
-        if (run->workers[i].pid > 0 && polled[i].revents)
-            status = listen_to(run, &run->workers[i], error);
-    if (status == WS_OK)
-        status = check_deadlines(run, error);
-    return status == WS_OK ? run->watcher->done(run->watcher->context, NO_TASK, error) : status;
+    const struct run *run = context;
+    return run->watcher->done(run->watcher->context, NO_TASK, error);
 }
 
 enum ws_status ws_sweep_run(struct ws_sweep *sweep, unsigned workers,
                             const struct ws_sweep_watcher *watcher, struct ws_error *error)
 {
-    struct run *run = calloc(1, sizeof *run);
-    char *message = malloc(MESSAGE_MAX);
-    enum ws_status status = WS_OK;
-    struct ws_error why = {0};
-    if (!run || !message) {
-        free(run);
-        free(message);
-        return ws_fail(error, WS_ERROR_MEMORY, "out of memory for the workers");
-    }
-    *run = (struct run){.sweep = sweep, .watcher = watcher, .message = message};
-    for (size_t i = 0; i < sweep->task_count; ++i)
-        run->waiting += sweep->tasks[i].record == NULL;
-    run->count = workers < WORKERS_MAX ? workers : WORKERS_MAX;
-    run->count = run->count > 0 ? run->count : 1;
-    for (unsigned i = 0; i < run->count; ++i)
-        run->workers[i] = (struct worker){.socket = -1, .log = -1, .task = NO_TASK};
-    while (run->waiting > 0 && status == WS_OK)
-        status = step(run, &why);
-    for (unsigned i = 0; i < run->count; ++i)
-        end_worker(&run->workers[i], true);
-    if (status != WS_OK && error)
-        *error = why;
-    free(message);
-    free(run);
-    return status;
+    struct run run = {sweep, watcher};
+    const struct ws_workers plan = {
+        .task_count = sweep->task_count,
+        .timeout = sweep->arguments->timeout,
+        .work = work,
+        .is_done = is_done,
+        .done = done,
+        .lost = lost,
+        .tick = tick,
+        .context = &run,
+    };
+    return ws_workers_run(&plan, workers, error);
 }

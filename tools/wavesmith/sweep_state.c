@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/wavesmith/device.h"
-#include "tools/wavesmith/output.h"
+#include "tools/wavesmith/fingerprint.h"
 
 enum { CHECKSUM_LENGTH = 16, KEY_LENGTH = WS_SWEEP_KEY_SIZE - 1 };
 
@@ -20,31 +19,6 @@ static enum ws_status state_error(struct ws_error *error, const char *verb, cons
 {
     return ws_fail(error, WS_ERROR_IO, "cannot %s the state file '%s': %s", verb, path,
                    strerror(errno));
-}
-
-static void add_file(SHA2_CTX *hash, const char *path)
-{
-    uint8_t *bytes = NULL;
-    size_t size = 0;
-    if (ws_read_file(path, &bytes, &size, NULL) == WS_OK)
-        SHA256Update(hash, bytes, size);
-    free(bytes);
-}
-
-/* What made the records: this program, the emulator beside it, the compiler. */
-static void fingerprint(char text[SHA256_DIGEST_STRING_LENGTH])
-{
-    char emulator[PATH_MAX];
-    struct ws_backend_info info = {0};
-    SHA2_CTX hash;
-    SHA256Init(&hash);
-    add_file(&hash, "/proc/self/exe");
-    if (ws_tool_find_emulator(emulator, NULL) == WS_OK)
-        add_file(&hash, emulator);
-    ws_backend_describe(WS_BACKEND_LLVM, NULL, &info, NULL);
-    SHA256Update(&hash, (const uint8_t *)info.version, strlen(info.version));
-    SHA256Update(&hash, (const uint8_t *)info.build, strlen(info.build));
-    SHA256End(&hash, text);
 }
 
 static void checksum(const char *text, size_t size, char sum[SHA256_DIGEST_STRING_LENGTH])
@@ -180,7 +154,7 @@ static enum ws_status begin(struct ws_sweep_state *state, struct ws_sweep *sweep
     if (memcmp(text, magic, known) != 0)
         return ws_fail(error, WS_ERROR_IO,
                        "'%s' is no state file of a sweep; name another by --state", state->path);
-    fingerprint(build);
+    ws_fingerprint(build);
     int length = snprintf(first, sizeof first, "%s%s\n", magic, build);
     size_t valid = (size_t)length;
     if (size >= valid && memcmp(text, first, valid) == 0) {

@@ -1,11 +1,11 @@
 /* What a worker of a sweep does. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "tools/wavesmith/figures.h"
 #include "tools/wavesmith/result.h"
 #include "tools/wavesmith/sweep.h"
+#include "tools/wavesmith/workers.h"
 
 struct worker {
     const struct ws_sweep *sweep;
@@ -185,30 +185,17 @@ static enum ws_status serve(struct worker *worker, const struct ws_sweep_task *t
     return WS_OK;
 }
 
-/* One message: what it is, then the text of a record or a struct ws_error. */
-static bool answer(int socket, enum ws_sweep_answer kind, const void *bytes, size_t size)
-{
-    char *message = malloc(size + 1);
-    if (!message)
-        return false;
-    message[0] = (char)kind;
-    memcpy(message + 1, bytes, size);
-    ssize_t sent = send(socket, message, size + 1, MSG_NOSIGNAL);
-    free(message);
-    return sent == (ssize_t)size + 1;
-}
-
 static bool serve_next(struct worker *worker)
 {
-    uint32_t index;
-    if (recv(worker->socket, &index, sizeof index, 0) != (ssize_t)sizeof index)
+    size_t index;
+    if (!ws_worker_next(worker->socket, &index))
         return false;
     struct ws_error error = {0};
     json_t *record = NULL;
     if (serve(worker, &worker->sweep->tasks[index], &record, &error) != WS_OK)
-        return answer(worker->socket, WS_SWEEP_ERROR, &error, sizeof error);
+        return ws_worker_fail(worker->socket, &error);
     char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    bool sent = text && answer(worker->socket, WS_SWEEP_RECORD, text, strlen(text));
+    bool sent = text && ws_worker_answer(worker->socket, text, strlen(text));
     free(text);
     json_decref(record);
     return sent;
