@@ -16,6 +16,7 @@ static const char *const names[] = {
     [WS_ERROR_DEVICE] = "device",
     [WS_ERROR_TIMEOUT] = "timeout",
     [WS_ERROR_PACK] = "pack",
+    [WS_ERROR_NO_VARIANT] = "no_variant",
 };
 
 const char *ws_status_name(enum ws_status status)

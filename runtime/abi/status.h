@@ -29,6 +29,7 @@ enum ws_status {
     WS_ERROR_DEVICE,      /* the driver or the kernel failed */
     WS_ERROR_TIMEOUT,     /* a wait ran out */
     WS_ERROR_PACK,        /* not a pack, a damaged or a newer one, or not the one expected */
+    WS_ERROR_NO_VARIANT,  /* no variant of a pack fits what is asked for */
 };
 
 enum { WS_ERROR_MESSAGE_SIZE = 1024, WS_ERROR_FILE_SIZE = 256 };

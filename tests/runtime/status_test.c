@@ -3,12 +3,12 @@
 static void names_are_distinct(void **state)
 {
     (void)state;
-    for (int i = WS_OK; i <= WS_ERROR_PACK; i++) {
+    for (int i = WS_OK; i <= WS_ERROR_NO_VARIANT; i++) {
         assert_string_not_equal(ws_status_name(i), "unknown");
         for (int j = WS_OK; j < i; j++)
             assert_string_not_equal(ws_status_name(i), ws_status_name(j));
     }
-    assert_string_equal(ws_status_name(WS_ERROR_PACK + 1), "unknown");
+    assert_string_equal(ws_status_name(WS_ERROR_NO_VARIANT + 1), "unknown");
 }
 
 static void failure_fills_the_error(void **state)

@@ -23,6 +23,7 @@ static int exit_code_of(enum ws_status status)
     case WS_ERROR_OBJECT:
     case WS_ERROR_IO:
     case WS_ERROR_PACK:
+    case WS_ERROR_NO_VARIANT:
         break;
     }
     return WS_EXIT_USAGE;
