@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tools/wavesmith/kind.h"
+#include "tools/wavesmith/reference_bwd.h"
 
 const char *ws_input_kind_name(enum ws_input_kind kind)
 {
@@ -86,23 +87,40 @@ static void draw(struct ws_values *values, const struct ws_problem *problem,
 enum ws_status ws_inputs_create(struct ws_inputs *inputs, const struct ws_problem *problem,
                                 enum ws_input_kind kind, struct ws_error *error)
 {
-    for (int tensor = 0; tensor < WS_INPUT_TENSORS; ++tensor) {
+    for (int t = 0; t < WS_TENSOR_COUNT; ++t) {
+        enum ws_tensor_id tensor = (enum ws_tensor_id)t;
         struct ws_values *values = &inputs->tensor[tensor];
-        if (!ws_tensor_is_of((enum ws_tensor_id)tensor, problem->kind))
+        if (!ws_tensor_is_input(tensor, problem->kind))
             continue;
-        enum ws_status status = allocate(values, problem, (enum ws_tensor_id)tensor, error);
+        enum ws_status status = allocate(values, problem, tensor, error);
         if (status != WS_OK)
             return status;
-        draw(values, problem, (enum ws_tensor_id)tensor, kind);
+        if (!ws_input_is_derived(tensor))
+            draw(values, problem, tensor, kind);
     }
     const struct ws_problem_kind *of = ws_problem_kind(problem->kind);
     return of->finish_inputs ? of->finish_inputs(inputs, problem, error) : WS_OK;
 }
 
+bool ws_input_is_derived(enum ws_tensor_id tensor)
+{
+    return tensor == WS_O || tensor == WS_LSE;
+}
+
+enum ws_status ws_inputs_derive(struct ws_inputs *inputs, const struct ws_problem *problem,
+                                struct ws_error *error)
+{
+    const struct ws_problem_kind *of = ws_problem_kind(problem->kind);
+    return of->derive ? of->derive(inputs, problem, error) : WS_OK;
+}
+
 void ws_inputs_free(struct ws_inputs *inputs)
 {
-    for (int tensor = 0; tensor < WS_INPUT_TENSORS; ++tensor)
+    for (int tensor = 0; tensor < WS_TENSOR_COUNT; ++tensor)
         free(inputs->tensor[tensor].data);
+    if (inputs->reference)
+        ws_reference_bwd_free(inputs->reference);
+    free(inputs->reference);
     free(inputs->sink);
     free(inputs->slopes);
     *inputs = (struct ws_inputs){0};
@@ -116,27 +134,40 @@ static uint8_t *element_at(const struct ws_memory *memory, const struct ws_probl
     int64_t token = across ? element : at[WS_TOKEN];
     int64_t column = across ? at[WS_TOKEN] : element;
     int64_t row = ws_tensor_offset(problem, tensor, at[WS_BATCH], at[WS_HEAD], token);
-    return ws_memory_at(memory, 2 * row) + 2 * column;
+    int bytes = ws_tensor_element_bytes(problem, tensor);
+    return ws_memory_at(memory, bytes * row) + bytes * column;
+}
+
+/* Writes a value into its cell, or reads it from there. */
+static void copy_value(float *value, uint8_t *cell, const struct ws_problem *problem, int bytes,
+                       bool writes)
+{
+    if (bytes == sizeof *value) {
+        memcpy(writes ? (void *)cell : (void *)value, writes ? (void *)value : (void *)cell,
+               sizeof *value);
+        return;
+    }
+    uint16_t bits = ws_dtype_pack(problem->dtype, *value);
+    if (writes)
+        memcpy(cell, &bits, sizeof bits);
+    else
+        memcpy(&bits, cell, sizeof bits);
+    *value = ws_dtype_unpack(problem->dtype, bits);
 }
 
 /* Writes the values into the images, or reads them from there. */
 static void copy_values(const struct ws_values *values, const struct ws_problem *problem,
                         enum ws_tensor_id tensor, const struct ws_memory *memory, bool writes)
 {
+    const int bytes = ws_tensor_element_bytes(problem, tensor);
     int64_t at[WS_AXIS_COUNT];
     for (at[WS_BATCH] = 0; at[WS_BATCH] < values->extent[WS_BATCH]; ++at[WS_BATCH])
         for (at[WS_HEAD] = 0; at[WS_HEAD] < values->extent[WS_HEAD]; ++at[WS_HEAD])
             for (at[WS_TOKEN] = 0; at[WS_TOKEN] < values->extent[WS_TOKEN]; ++at[WS_TOKEN]) {
                 float *row = values_row(values, at[WS_BATCH], at[WS_HEAD], at[WS_TOKEN]);
-                for (int64_t d = 0; d < values->length; ++d) {
-                    uint8_t *cell = element_at(memory, problem, tensor, at, d);
-                    uint16_t bits = ws_dtype_pack(problem->dtype, row[d]);
-                    if (writes)
-                        memcpy(cell, &bits, sizeof bits);
-                    else
-                        memcpy(&bits, cell, sizeof bits);
-                    row[d] = ws_dtype_unpack(problem->dtype, bits);
-                }
+                for (int64_t d = 0; d < values->length; ++d)
+                    copy_value(&row[d], element_at(memory, problem, tensor, at, d), problem, bytes,
+                               writes);
             }
 }
 

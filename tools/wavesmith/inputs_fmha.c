@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tools/wavesmith/kind.h"
+#include "tools/wavesmith/kind_fmha.h"
 
 /* What a row's dominant key gains, in units of the score, whatever the scale. The last key gains
  * more than a lazy rescale tolerates (8 in log2). */
@@ -105,26 +105,39 @@ static void mark_key(const struct ws_problem *problem, float *row, int64_t batch
         mark_for_queries(problem, row, diagonal + problem->window[0]);
 }
 
+/* The loss of the boundary queries counts more: of the first, the last, and those at the edges of
+ * 16-query tiles. */
+static void mark_loss(const struct ws_problem *problem, float *row, int64_t batch, int64_t query)
+{
+    const float gain = 4;
+    bool is_last = query == ws_sequence_queries(problem, batch) - 1;
+    bool is_edge = query % 16 == 0 || query % 16 == 15;
+    for (int64_t d = 0; d < problem->size.head_dim_v && (is_last || is_edge); ++d)
+        row[d] *= gain;
+}
+
 void ws_fmha_mark(const struct ws_problem *problem, enum ws_tensor_id tensor, float *row,
                   int64_t token)
 {
     int64_t batch = 0;
-    enum ws_length_kind kind = tensor == WS_Q ? WS_LENGTH_Q : WS_LENGTH_K;
+    enum ws_length_kind kind = tensor == WS_K ? WS_LENGTH_K : WS_LENGTH_Q;
     while (problem->varlen && token >= problem->length[kind][batch])
         token -= problem->length[kind][batch++];
     if (tensor == WS_Q)
         mark_query(problem, row, token);
+    else if (tensor == WS_DO)
+        mark_loss(problem, row, batch, token);
     else
         mark_key(problem, row, batch, token);
 }
 
 struct ws_draw ws_fmha_boundary(const struct ws_problem *problem, enum ws_tensor_id tensor)
 {
-    bool is_marked = tensor == WS_Q || tensor == WS_K;
+    bool has_codes = tensor == WS_Q || tensor == WS_K;
     return (struct ws_draw){
         .mean = tensor == WS_V ? 1.0F : 0.0F,
-        .deviation = is_marked ? 0.25F / (float)sqrt(problem->score_scale) : 1.0F,
-        .is_marked = is_marked,
+        .deviation = has_codes ? 0.25F / (float)sqrt(problem->score_scale) : 1.0F,
+        .is_marked = has_codes || tensor == WS_DO,
     };
 }
 

@@ -103,7 +103,8 @@ enum ws_status ws_judge(struct ws_verdict *verdict, const struct ws_problem *pro
     if (status != WS_OK)
         return status;
     judge_rms(&judgement);
-    for (int t = WS_INPUT_TENSORS; t < WS_TENSOR_COUNT; ++t)
-        judge_rest(&judgement, &memory[t], (enum ws_tensor_id)t);
+    for (int t = 0; t < WS_TENSOR_COUNT; ++t)
+        if (ws_tensor_is_output((enum ws_tensor_id)t, problem->kind))
+            judge_rest(&judgement, &memory[t], (enum ws_tensor_id)t);
     return WS_OK;
 }

@@ -29,13 +29,38 @@ struct ws_limits {
 };
 struct ws_limits ws_limits_of(enum ws_dtype dtype);
 
+/* The limits of a backward's gradients, by element type; judge_fmha_bwd.c says what comes on top.
+ */
+struct ws_bwd_limits {
+    double cosine;    /* to the exact gradient, at least */
+    double max_error; /* of any element, against the gradient's scale, its largest magnitude */
+    double norm;      /* |norm / the exact gradient's - 1| */
+};
+struct ws_bwd_limits ws_bwd_limits_of(enum ws_dtype dtype);
+
+/* How close a gradient comes to the exact one. */
+struct ws_closeness {
+    bool is_judged; /* the problem has it, and of it some element */
+    double cosine, norm_ratio;
+    double max_error, rms, rms_limit; /* against the scale */
+};
+enum ws_gradient_id {
+    WS_GRADIENT_Q,
+    WS_GRADIENT_K,
+    WS_GRADIENT_V,
+    WS_GRADIENT_BIAS,
+    WS_GRADIENT_COUNT
+};
+enum ws_tensor_id ws_gradient_tensor(enum ws_gradient_id gradient);
+
 struct ws_verdict {
     bool pass;
     char reason[256]; /* the first thing that was wrong; empty if nothing was */
     double max_abs, max_normalised;
     double rms, rms_limit; /* of the normalised errors */
     double lse_max_abs;
-    int64_t rows;    /* checked */
+    struct ws_closeness gradient[WS_GRADIENT_COUNT]; /* of a backward */
+    int64_t rows;                                    /* checked */
     uint64_t digest; /* of the checked rows' bytes, to compare runs */
 };
 

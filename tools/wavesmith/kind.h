@@ -19,6 +19,7 @@ struct ws_draw {
 /* The argument block of a launch. */
 union ws_problem_args {
     struct ws_fmha_fwd_args fmha_fwd;
+    struct ws_fmha_bwd_args fmha_bwd;
     struct ws_gemm_args gemm;
 };
 
@@ -52,6 +53,10 @@ struct ws_problem_kind {
     /* Draws the inputs beside the tensors, and changes what is special in those; NULL: nothing. */
     enum ws_status (*finish_inputs)(struct ws_inputs *inputs, const struct ws_problem *problem,
                                     struct ws_error *error);
+    /* Computes the inputs that follow from others, once those are what memory can hold; NULL:
+     * there are none. */
+    enum ws_status (*derive)(struct ws_inputs *inputs, const struct ws_problem *problem,
+                             struct ws_error *error);
 
     /* Rows that a wave addresses together, for --far; and the argument block of a launch. */
     struct ws_tile (*tile)(const struct ws_spec *spec, struct ws_block block);
@@ -83,13 +88,11 @@ struct ws_problem_kind {
 const struct ws_problem_kind *ws_problem_kind(enum ws_kernel_kind kind);
 
 /* The tables, and their parts that have files of their own. */
-extern const struct ws_problem_kind ws_kind_fmha_fwd, ws_kind_gemm;
-struct ws_draw ws_fmha_boundary(const struct ws_problem *problem, enum ws_tensor_id tensor);
-void ws_fmha_mark(const struct ws_problem *problem, enum ws_tensor_id tensor, float *row,
-                  int64_t token);
-enum ws_status ws_fmha_finish_inputs(struct ws_inputs *inputs, const struct ws_problem *problem,
-                                     struct ws_error *error);
+extern const struct ws_problem_kind ws_kind_fmha_fwd, ws_kind_fmha_bwd, ws_kind_gemm;
 enum ws_status ws_judge_fmha_fwd(struct ws_judgement *judgement, const struct ws_inputs *inputs,
+                                 const struct ws_memory memory[WS_TENSOR_COUNT],
+                                 const struct ws_rows *rows, size_t count, struct ws_error *error);
+enum ws_status ws_judge_fmha_bwd(struct ws_judgement *judgement, const struct ws_inputs *inputs,
                                  const struct ws_memory memory[WS_TENSOR_COUNT],
                                  const struct ws_rows *rows, size_t count, struct ws_error *error);
 enum ws_status ws_judge_gemm(struct ws_judgement *judgement, const struct ws_inputs *inputs,

@@ -1,111 +1,7 @@
 /* Attention's forward pass as a kind of problem. */
-#include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
-#include "tools/wavesmith/kind.h"
-#include "tools/wavesmith/reference.h"
-
-static const char *const layout_names[] = {"bshd", "bhsd"};
-
-static enum ws_status init(struct ws_problem *problem, const struct ws_spec *spec,
-                           const struct ws_sizes *given, struct ws_error *error)
-{
-    problem->mask = spec->mask;
-    problem->align = spec->align;
-    problem->v_layout = spec->v_layout;
-    problem->lse = spec->lse;
-    problem->q_rounded = spec->lever[WS_LEVER_q_scale] != 0; /* 0: exact */
-    problem->size.head_dim_qk = spec->head_dim_qk;
-    problem->size.head_dim_v = spec->head_dim_v;
-    if (given->heads_k < 0 && given->heads_q > 0)
-        problem->size.heads_k = given->heads_q;
-    if (given->heads_q < 0)
-        problem->size.heads_q = 2 * problem->size.heads_k;
-    if (problem->size.heads_q % problem->size.heads_k != 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "--shape: Hq=%" PRId64 " is no multiple of Hk=%" PRId64,
-                       problem->size.heads_q, problem->size.heads_k);
-    return ws_problem_take_features(problem, spec, error);
-}
-
-static void draw(struct ws_problem *problem, struct ws_random *random)
-{
-    struct ws_sizes *size = &problem->size;
-    size->heads_k = ws_random_range(random, 1, 3);
-    size->heads_q = size->heads_k * ws_random_range(random, 1, 4);
-    size->seqlen_q = ws_draw_length(random);
-    size->seqlen_k = ws_draw_length(random);
-    problem->layout = ws_random_range(random, 0, 1) ? WS_BHSD : WS_BSHD;
-    problem->score_scale = ws_random_range(random, 0, 3) == 0 ? 30 : 1;
-    problem->seed = ws_random_bits(random) >> 32;
-    ws_problem_draw_features(problem, random);
-}
-
-static void text_of(const struct ws_problem *problem, char text[WS_PROBLEM_TEXT_SIZE])
-{
-    const struct ws_sizes *size = &problem->size;
-    ws_problem_append(text,
-                      "--shape B=%" PRId64 ",Hq=%" PRId64 ",Hk=%" PRId64 ",Sq=%" PRId64
-                      ",Sk=%" PRId64 ",D=%" PRId64,
-                      size->batch, size->heads_q, size->heads_k, size->seqlen_q, size->seqlen_k,
-                      size->head_dim_qk);
-    if (size->head_dim_v != size->head_dim_qk)
-        ws_problem_append(text, ",Dv=%" PRId64, size->head_dim_v);
-    ws_problem_append(text, " --layout %s", layout_names[problem->layout]);
-    ws_features_text(problem, text);
-    if (problem->score_scale != 1)
-        ws_problem_append(text, " --score-scale %.17g", problem->score_scale);
-}
-
-static int64_t extent(const struct ws_problem *problem, enum ws_tensor_id tensor, enum ws_axis axis)
-{
-    const struct ws_sizes *size = &problem->size;
-    bool of_keys = tensor == WS_K || tensor == WS_V;
-    bool packed = problem->varlen && tensor != WS_BIAS;
-    if (tensor == WS_BIAS && !problem->bias)
-        return 0;
-    switch (axis) {
-    case WS_HEAD:
-        return of_keys ? size->heads_k : size->heads_q;
-    case WS_TOKEN:
-        if (tensor == WS_V && problem->v_layout == WS_V_TRANSPOSED)
-            return size->head_dim_v;
-        if (packed)
-            return ws_sequence_start(problem, of_keys ? WS_LENGTH_K : WS_LENGTH_Q, size->batch);
-        return of_keys ? size->seqlen_k : size->seqlen_q;
-    default:
-        return packed ? 1 : size->batch;
-    }
-}
-
-static int64_t row_length(const struct ws_problem *problem, enum ws_tensor_id tensor)
-{
-    if (tensor == WS_LSE)
-        return 1;
-    if (tensor == WS_BIAS || (tensor == WS_V && problem->v_layout == WS_V_TRANSPOSED))
-        return problem->size.seqlen_k;
-    return tensor == WS_V || tensor == WS_O ? problem->size.head_dim_v : problem->size.head_dim_qk;
-}
-
-/* What sets the extent of an axis, as --shape or another option names it. */
-static const char *extent_name(const struct ws_problem *problem, enum ws_tensor_id tensor,
-                               enum ws_axis axis)
-{
-    bool of_keys = tensor == WS_K || tensor == WS_V;
-    if (axis == WS_BATCH)
-        return "B";
-    if (axis == WS_HEAD)
-        return of_keys ? "Hk" : "Hq";
-    if (problem->varlen && tensor != WS_BIAS)
-        return of_keys ? "the sum of --lengths-k" : "the sum of --lengths-q";
-    return of_keys ? "Sk" : "Sq";
-}
-
-float ws_problem_scale(const struct ws_problem *problem)
-{
-    return (float)(problem->score_scale / sqrt((double)problem->size.head_dim_qk));
-}
+#include "tools/wavesmith/kind_fmha.h"
 
 /* The flat grid is (batch, query head, query tile), the last fastest; with grid_order longest_first
  * the query tile is the slowest and its last one comes first. No row is past the end of its
@@ -153,26 +49,6 @@ static struct ws_rows rows_of(const struct ws_grid *grid, int64_t workgroup)
         .count = left < grid->tile_rows ? left : grid->tile_rows,
         .columns = grid->tile_columns,
     };
-}
-
-/* Score tiles of 16 queries x 16 keys with at least one visible score among these rows. */
-static int64_t visible_tiles(const struct ws_problem *problem, const struct ws_rows *rows)
-{
-    int64_t tiles = 0;
-    int64_t end = rows->first + rows->count;
-    for (int64_t row = rows->first; row < end; row += 16) {
-        int64_t first = INT64_MAX;
-        int64_t past = 0;
-        for (int64_t i = row; i < row + 16 && i < end; ++i) {
-            struct ws_visible keys = ws_visible_keys(problem, rows->batch, i);
-            if (keys.begin == keys.end)
-                continue;
-            first = keys.begin < first ? keys.begin : first;
-            past = keys.end > past ? keys.end : past;
-        }
-        tiles += past > 0 ? (past + 15) / 16 - first / 16 : 0;
-    }
-    return tiles;
 }
 
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
@@ -294,12 +170,12 @@ const struct ws_problem_kind ws_kind_fmha_fwd = {
     .unit = "score tile",
     .axes = {"batch", "head", "token"},
     .is_attention = true,
-    .init = init,
-    .draw = draw,
-    .text = text_of,
-    .extent = extent,
-    .extent_name = extent_name,
-    .row_length = row_length,
+    .init = ws_fmha_init,
+    .draw = ws_fmha_draw,
+    .text = ws_fmha_text,
+    .extent = ws_fmha_extent,
+    .extent_name = ws_fmha_extent_name,
+    .row_length = ws_fmha_row_length,
     .boundary = ws_fmha_boundary,
     .mark = ws_fmha_mark,
     .finish_inputs = ws_fmha_finish_inputs,
@@ -308,7 +184,7 @@ const struct ws_problem_kind ws_kind_fmha_fwd = {
     .grid = grid_of,
     .rows = rows_of,
     .corners = corner_workgroups,
-    .units = visible_tiles,
+    .units = ws_fmha_visible_tiles,
     .cost = cost,
     .instructions = instructions_of,
     .judge = ws_judge_fmha_fwd,

@@ -19,9 +19,8 @@ static int64_t distinct(const struct ws_problem *problem, enum ws_tensor_id tens
                         enum ws_axis axis)
 {
     int64_t extent = ws_tensor_extent(problem, tensor, axis);
-    return (int)tensor < WS_INPUT_TENSORS && extent > 1 && problem->stride[tensor][axis] == 0
-               ? 1
-               : extent;
+    bool is_input = ws_tensor_is_input(tensor, problem->kind);
+    return is_input && extent > 1 && problem->stride[tensor][axis] == 0 ? 1 : extent;
 }
 
 /* Byte offsets of all rows, ascending; malloc'ed. */
@@ -45,7 +44,7 @@ static enum ws_status row_offsets(const struct ws_problem *problem, enum ws_tens
     *offsets = row;
     *count = rows;
     int64_t length = ws_tensor_row_length(problem, tensor) * element;
-    for (size_t i = 1; i < rows && (int)tensor >= WS_INPUT_TENSORS; ++i)
+    for (size_t i = 1; i < rows && ws_tensor_is_output(tensor, problem->kind); ++i)
         if (row[i] - row[i - 1] < length)
             return ws_fail(error, WS_ERROR_ARGUMENT,
                            "rows of %s overlap at element %" PRId64
@@ -142,6 +141,18 @@ void ws_memory_poison(struct ws_memory *memory)
         struct ws_segment *segment = &memory->segments[i];
         memset(segment->image, WS_POISON_BYTE, (size_t)(segment->end - segment->begin));
     }
+}
+
+void ws_memory_zero_rows(const struct ws_memory *memory, const struct ws_problem *problem,
+                         enum ws_tensor_id tensor)
+{
+    int64_t bytes = ws_tensor_element_bytes(problem, tensor);
+    size_t length = (size_t)(bytes * ws_tensor_row_length(problem, tensor));
+    for (int64_t b = 0; b < ws_tensor_extent(problem, tensor, WS_BATCH); ++b)
+        for (int64_t h = 0; h < ws_tensor_extent(problem, tensor, WS_HEAD); ++h)
+            for (int64_t t = 0; t < ws_tensor_extent(problem, tensor, WS_TOKEN); ++t)
+                memset(ws_memory_at(memory, bytes * ws_tensor_offset(problem, tensor, b, h, t)), 0,
+                       length);
 }
 
 enum ws_status ws_memory_upload(struct ws_memory *memory, struct ws_error *error)

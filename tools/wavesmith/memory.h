@@ -39,8 +39,10 @@ void ws_memory_free(struct ws_memory *memory);
 /* The image of the bytes at a byte offset; the offset must be that of a row. */
 uint8_t *ws_memory_at(const struct ws_memory *memory, int64_t offset);
 
-/* Sets every image to poison. */
+/* Sets every image to poison; and the rows of a tensor in them to 0. */
 void ws_memory_poison(struct ws_memory *memory);
+void ws_memory_zero_rows(const struct ws_memory *memory, const struct ws_problem *problem,
+                         enum ws_tensor_id tensor);
 
 /* Images to the device, and back. */
 enum ws_status ws_memory_upload(struct ws_memory *memory, struct ws_error *error);

@@ -8,15 +8,38 @@
 
 #include "tools/wavesmith/kind.h"
 
-enum { FWD = 1 << WS_KERNEL_FMHA_FWD, GEMM = 1 << WS_KERNEL_GEMM, ALL = FWD | GEMM };
+enum {
+    FWD = 1 << WS_KERNEL_FMHA_FWD,
+    BWD = 1 << WS_KERNEL_FMHA_BWD,
+    GEMM = 1 << WS_KERNEL_GEMM,
+    BOTH = FWD | BWD,
+    ALL = BOTH | GEMM,
+};
 
+/* Kinds whose kernels read a tensor, and whose kernels write it. */
 static const struct {
     const char *name;
-    unsigned kinds;
+    unsigned input_of, output_of;
+    bool of_keys, is_f32, is_summed;
+    bool of_scores; /* a row has as many elements as there are keys, and sequences are not packed */
 } tensor_rows[WS_TENSOR_COUNT] = {
-    [WS_Q] = {"q", FWD},       [WS_K] = {"k", FWD},     [WS_V] = {"v", FWD},
-    [WS_BIAS] = {"bias", FWD}, [WS_A] = {"a", GEMM},    [WS_B] = {"b", GEMM},
-    [WS_O] = {"o", FWD},       [WS_LSE] = {"lse", FWD}, [WS_C] = {"c", GEMM},
+    [WS_Q] = {"q", .input_of = BOTH},
+    [WS_K] = {"k", .input_of = BOTH, .of_keys = true},
+    [WS_V] = {"v", .input_of = BOTH, .of_keys = true},
+    [WS_BIAS] = {"bias", .input_of = BOTH, .of_scores = true},
+    [WS_A] = {"a", .input_of = GEMM},
+    [WS_B] = {"b", .input_of = GEMM},
+    [WS_O] = {"o", .input_of = BWD, .output_of = FWD},
+    [WS_LSE] = {"lse", .input_of = BWD, .output_of = FWD, .is_f32 = true},
+    [WS_C] = {"c", .output_of = GEMM},
+    [WS_DO] = {"dout", .input_of = BWD},
+    [WS_DELTA] = {"delta", .output_of = BWD, .is_f32 = true},
+    [WS_DQ] = {"dq", .output_of = BWD},
+    [WS_DK] = {"dk", .output_of = BWD, .of_keys = true},
+    [WS_DV] = {"dv", .output_of = BWD, .of_keys = true},
+    [WS_DBIAS] = {"dbias", .output_of = BWD, .is_summed = true, .of_scores = true},
+    [WS_DSINK] = {"dsink", .output_of = BWD, .is_f32 = true, .is_summed = true},
+    [WS_DQ_SUMS] = {"dq_acc", .output_of = BWD, .is_f32 = true, .is_summed = true},
 };
 
 /* The sizes of --shape; max keeps each within the i32 of the argument block. */
@@ -27,12 +50,12 @@ static const struct size_row {
     int64_t min, max, init;
 } size_rows[] = {
     {"B", ALL, offsetof(struct ws_sizes, batch), 1, INT32_MAX, 1},
-    {"Hq", FWD, offsetof(struct ws_sizes, heads_q), 1, INT32_MAX, 2},
-    {"Hk", FWD, offsetof(struct ws_sizes, heads_k), 1, INT32_MAX, 1},
-    {"Sq", FWD, offsetof(struct ws_sizes, seqlen_q), 0, INT32_MAX, 100},
-    {"Sk", FWD, offsetof(struct ws_sizes, seqlen_k), 0, INT32_MAX, 133},
-    {"D", FWD, offsetof(struct ws_sizes, head_dim_qk), WS_HEAD_DIM_MIN, WS_HEAD_DIM_MAX, -1},
-    {"Dv", FWD, offsetof(struct ws_sizes, head_dim_v), WS_HEAD_DIM_MIN, WS_HEAD_DIM_MAX, -1},
+    {"Hq", BOTH, offsetof(struct ws_sizes, heads_q), 1, INT32_MAX, 2},
+    {"Hk", BOTH, offsetof(struct ws_sizes, heads_k), 1, INT32_MAX, 1},
+    {"Sq", BOTH, offsetof(struct ws_sizes, seqlen_q), 0, INT32_MAX, 100},
+    {"Sk", BOTH, offsetof(struct ws_sizes, seqlen_k), 0, INT32_MAX, 133},
+    {"D", BOTH, offsetof(struct ws_sizes, head_dim_qk), WS_HEAD_DIM_MIN, WS_HEAD_DIM_MAX, -1},
+    {"Dv", BOTH, offsetof(struct ws_sizes, head_dim_v), WS_HEAD_DIM_MIN, WS_HEAD_DIM_MAX, -1},
     {"M", GEMM, offsetof(struct ws_sizes, m), 0, 1 << 30, 100},
     {"N", GEMM, offsetof(struct ws_sizes, n), 0, 1 << 30, 70},
     {"K", GEMM, offsetof(struct ws_sizes, k), 0, 1 << 30, 133},
@@ -192,13 +215,48 @@ int64_t ws_tensor_row_length(const struct ws_problem *problem, enum ws_tensor_id
 
 int ws_tensor_element_bytes(const struct ws_problem *problem, enum ws_tensor_id tensor)
 {
-    bool is_f32 = tensor == WS_LSE || (tensor == WS_C && problem->out == WS_OUT_F32);
-    return is_f32 ? 4 : 2;
+    bool is_wide = tensor == WS_C && problem->out == WS_OUT_F32;
+    return is_wide || tensor_rows[tensor].is_f32 ? 4 : 2;
 }
 
 bool ws_tensor_is_of(enum ws_tensor_id tensor, enum ws_kernel_kind kind)
 {
-    return (tensor_rows[tensor].kinds >> kind & 1U) != 0;
+    return ws_tensor_is_input(tensor, kind) || ws_tensor_is_output(tensor, kind);
+}
+
+bool ws_tensor_is_input(enum ws_tensor_id tensor, enum ws_kernel_kind kind)
+{
+    return (tensor_rows[tensor].input_of >> kind & 1U) != 0;
+}
+
+bool ws_tensor_is_output(enum ws_tensor_id tensor, enum ws_kernel_kind kind)
+{
+    return (tensor_rows[tensor].output_of >> kind & 1U) != 0;
+}
+
+bool ws_tensor_is_summed(enum ws_tensor_id tensor)
+{
+    return tensor_rows[tensor].is_summed;
+}
+
+bool ws_tensor_is_of_keys(enum ws_tensor_id tensor)
+{
+    return tensor_rows[tensor].of_keys;
+}
+
+bool ws_tensor_is_of_scores(enum ws_tensor_id tensor)
+{
+    return tensor_rows[tensor].of_scores;
+}
+
+bool ws_tensor_is_packed(const struct ws_problem *problem, enum ws_tensor_id tensor)
+{
+    return problem->varlen && !tensor_rows[tensor].of_scores && tensor != WS_DSINK;
+}
+
+bool ws_problem_has_gradients(const struct ws_problem *problem)
+{
+    return ws_tensor_is_output(WS_DQ, problem->kind);
 }
 
 const char *ws_tensor_name(enum ws_tensor_id tensor)
@@ -216,9 +274,11 @@ int64_t ws_tensor_offset(const struct ws_problem *problem, enum ws_tensor_id ten
 void ws_tensor_place(const struct ws_problem *problem, enum ws_tensor_id tensor, int64_t *batch,
                      int64_t *token)
 {
-    bool of_keys = tensor == WS_K || tensor == WS_V;
-    if (!problem->varlen || tensor == WS_BIAS)
+    if (tensor == WS_DSINK)
+        *batch = *token = 0; /* a sum over all of them */
+    if (!ws_tensor_is_packed(problem, tensor))
         return;
+    bool of_keys = ws_tensor_is_of_keys(tensor);
     *token += ws_sequence_start(problem, of_keys ? WS_LENGTH_K : WS_LENGTH_Q, *batch);
     *batch = 0;
 }
@@ -227,7 +287,7 @@ void ws_tensor_place(const struct ws_problem *problem, enum ws_tensor_id tensor,
 static int64_t stride_step(const struct ws_problem *problem, enum ws_tensor_id tensor)
 {
     int64_t step = problem->alignment / ws_tensor_element_bytes(problem, tensor);
-    return tensor == WS_LSE || step < 1 ? 1 : step;
+    return tensor_rows[tensor].is_f32 || step < 1 ? 1 : step;
 }
 
 static int64_t round_up(int64_t value, int64_t step)
@@ -248,8 +308,8 @@ static void pack_tensor(struct ws_problem *problem, enum ws_tensor_id tensor,
                         const int64_t pad[WS_AXIS_COUNT])
 {
     /* Where a row is no head of a token, the layout has nothing to say. */
-    bool of_rows =
-        tensor != WS_LSE && tensor != WS_BIAS && (tensor != WS_V || problem->v_layout == WS_V_ROW);
+    bool of_rows = !tensor_rows[tensor].is_f32 && !tensor_rows[tensor].of_scores &&
+                   (tensor != WS_V || problem->v_layout == WS_V_ROW);
     bool heads_inside = problem->layout == WS_BSHD && of_rows; /* all the same for one head */
     enum ws_axis inner = heads_inside ? WS_HEAD : WS_TOKEN;
     enum ws_axis outer = heads_inside ? WS_TOKEN : WS_HEAD;
@@ -368,10 +428,10 @@ static enum ws_status check_far(const struct ws_problem *problem, const struct a
 {
     int64_t extent = ws_tensor_extent(problem, axis->tensor, axis->axis);
     int64_t least = 2;
-    if (axis->tensor == WS_BIAS && !problem->bias)
+    if (tensor_rows[axis->tensor].of_scores && !problem->bias)
         return ws_fail(error, WS_ERROR_ARGUMENT, "--far %s: feature bias is off; --set bias=true",
                        text);
-    if (problem->varlen && axis->axis == WS_BATCH && axis->tensor != WS_BIAS)
+    if (axis->axis == WS_BATCH && ws_tensor_is_packed(problem, axis->tensor))
         return ws_fail(error, WS_ERROR_ARGUMENT,
                        "--far %s: packed sequences have no batch stride; take %s:head or %s:token",
                        text, ws_tensor_name(axis->tensor), ws_tensor_name(axis->tensor));
@@ -401,7 +461,7 @@ enum ws_status ws_problem_set_far(struct ws_problem *problem, const char *text,
         return status;
     if (*axis.rest != '\0')
         return ws_fail(error, WS_ERROR_ARGUMENT, "--far %s: a tensor and an axis are enough", text);
-    bool of_keys = axis.tensor == WS_K || axis.tensor == WS_V || axis.tensor == WS_B;
+    bool of_keys = ws_tensor_is_of_keys(axis.tensor) || axis.tensor == WS_B;
     status = check_far(problem, &axis, text, of_keys ? tile->keys : tile->queries, error);
     if (status == WS_OK)
         problem->stride[axis.tensor][axis.axis] =
@@ -424,18 +484,27 @@ int64_t ws_draw_length(struct ws_random *random)
     }
 }
 
+/* Inputs that are the same for several heads or sequences; not what the others make. */
+static bool may_broadcast(const struct ws_problem *problem, int tensor)
+{
+    return ws_tensor_is_input((enum ws_tensor_id)tensor, problem->kind) && tensor != WS_O &&
+           tensor != WS_LSE;
+}
+
 static void draw_strides(struct ws_problem *problem, struct ws_random *random)
 {
     for (int tensor = 0; tensor < WS_TENSOR_COUNT; ++tensor) {
         int64_t pad[WS_AXIS_COUNT];
         if (!ws_tensor_is_of((enum ws_tensor_id)tensor, problem->kind))
             continue;
-        for (int axis = 0; axis < WS_AXIS_COUNT; ++axis)
-            pad[axis] = ws_random_range(random, 0, 2) == 0 ? ws_random_range(random, 1, 64) : 0;
+        for (int axis = 0; axis < WS_AXIS_COUNT; ++axis) {
+            bool is_padded = ws_random_range(random, 0, 2) == 0 && tensor != WS_DQ_SUMS;
+            pad[axis] = is_padded ? ws_random_range(random, 1, 64) : 0;
+        }
         pack_tensor(problem, (enum ws_tensor_id)tensor, pad);
     }
-    for (int tensor = 0; tensor < WS_INPUT_TENSORS; ++tensor)
-        for (int axis = WS_BATCH; axis <= WS_HEAD; ++axis)
+    for (int tensor = 0; tensor < WS_TENSOR_COUNT; ++tensor)
+        for (int axis = WS_BATCH; axis <= WS_HEAD && may_broadcast(problem, tensor); ++axis)
             if (ws_random_range(random, 0, 9) == 0)
                 problem->stride[tensor][axis] = 0;
 }

@@ -11,9 +11,29 @@
 #include "gen/spec.h"
 #include "tools/wavesmith/number.h"
 
-/* The tensors of all kinds, the inputs first. A matrix has one head, its tokens are its rows. */
-enum ws_tensor_id { WS_Q, WS_K, WS_V, WS_BIAS, WS_A, WS_B, WS_O, WS_LSE, WS_C, WS_TENSOR_COUNT };
-enum { WS_INPUT_TENSORS = WS_B + 1 };
+/* The tensors of all kinds. A matrix has one head, its tokens are its rows. DELTA is the backward's
+ * D = rowsum(dO * O); DQ_SUMS are what it adds up before dQ, in problem.dq_groups copies, each of
+ * all sequences; the gradient of a sink has one token a head. */
+enum ws_tensor_id {
+    WS_Q,
+    WS_K,
+    WS_V,
+    WS_BIAS,
+    WS_A,
+    WS_B,
+    WS_O,
+    WS_LSE,
+    WS_C,
+    WS_DO,
+    WS_DELTA,
+    WS_DQ,
+    WS_DK,
+    WS_DV,
+    WS_DBIAS,
+    WS_DSINK,
+    WS_DQ_SUMS,
+    WS_TENSOR_COUNT
+};
 enum ws_axis { WS_BATCH, WS_HEAD, WS_TOKEN, WS_AXIS_COUNT };
 enum ws_layout { WS_BSHD, WS_BHSD };
 
@@ -37,6 +57,7 @@ struct ws_problem {
     enum ws_align align;
     enum ws_v_layout v_layout;
     bool lse, varlen, sink, alibi, bias;
+    int dq_groups;     /* of a backward: copies of the sums of dQ; 0: none are kept */
     bool q_rounded;    /* Q is scaled and rounded to its own type, which is less accurate */
     double softcap;    /* 0: none */
     int64_t window[2]; /* of mask window: keys left and right of the diagonal, -1 for all */
@@ -117,8 +138,17 @@ int64_t ws_tensor_extent(const struct ws_problem *problem, enum ws_tensor_id ten
 int64_t ws_tensor_row_length(const struct ws_problem *problem, enum ws_tensor_id tensor);
 int ws_tensor_element_bytes(const struct ws_problem *problem, enum ws_tensor_id tensor);
 
-/* Whether problems of a kind have the tensor at all. */
+/* Whether problems of a kind have the tensor at all, for its kernels to read or to write. Whether
+ * its tokens are keys; whether it has one element for each score; whether the sequences of this
+ * problem follow each other in it. */
 bool ws_tensor_is_of(enum ws_tensor_id tensor, enum ws_kernel_kind kind);
+bool ws_tensor_is_input(enum ws_tensor_id tensor, enum ws_kernel_kind kind);
+bool ws_tensor_is_output(enum ws_tensor_id tensor, enum ws_kernel_kind kind);
+bool ws_tensor_is_summed(enum ws_tensor_id tensor); /* kernels add to it: it is 0 before */
+bool ws_tensor_is_of_keys(enum ws_tensor_id tensor);
+bool ws_tensor_is_of_scores(enum ws_tensor_id tensor);
+bool ws_tensor_is_packed(const struct ws_problem *problem, enum ws_tensor_id tensor);
+bool ws_problem_has_gradients(const struct ws_problem *problem); /* it is of a backward */
 const char *ws_tensor_name(enum ws_tensor_id tensor);
 
 /* Offset of a row in elements, by its indices in memory. */

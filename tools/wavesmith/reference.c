@@ -16,10 +16,11 @@ enum ws_status ws_reference_create(struct ws_reference *reference, const struct 
     reference->blur = calloc(columns, sizeof *reference->blur);
     reference->rounded = calloc(columns, sizeof *reference->rounded);
     reference->scores = calloc(keys + 1, sizeof *reference->scores);
+    reference->slopes = calloc(keys + 1, sizeof *reference->slopes);
     reference->weights = calloc(keys + 1, sizeof *reference->weights);
     reference->query = calloc((size_t)problem->size.head_dim_qk, sizeof *reference->query);
     bool all = reference->o && reference->magnitude && reference->blur && reference->rounded &&
-               reference->scores && reference->weights && reference->query;
+               reference->scores && reference->slopes && reference->weights && reference->query;
     return all ? WS_OK : ws_fail(error, WS_ERROR_MEMORY, "out of memory for a row of %zu", keys);
 }
 
@@ -30,6 +31,7 @@ void ws_reference_free(struct ws_reference *reference)
     free(reference->blur);
     free(reference->rounded);
     free(reference->scores);
+    free(reference->slopes);
     free(reference->weights);
     free(reference->query);
     *reference = (struct ws_reference){0};
@@ -58,14 +60,18 @@ static double distance(const struct row *row, int64_t key)
     return fabs((double)(row->query + excess - key));
 }
 
-static double exact_score(const struct row *row, int64_t key)
+static double exact_score(const struct row *row, int64_t key, double *slope)
 {
     const struct ws_problem *problem = row->problem;
     double s = (double)ws_problem_scale(problem) *
                ws_dot_exact(row->q, key_row(row, WS_K, key), problem->size.head_dim_qk);
     double cap = (double)(float)problem->softcap;
-    if (problem->softcap != 0)
-        s = cap * tanh(s / cap);
+    *slope = 1;
+    if (problem->softcap != 0) {
+        double bend = tanh(s / cap);
+        s = cap * bend;
+        *slope = 1 - bend * bend;
+    }
     if (row->bias)
         s += (double)row->bias[key];
     if (problem->alibi)
@@ -131,7 +137,7 @@ static bool exact_row(struct ws_reference *reference, const struct row *row)
     const int64_t columns = row->problem->size.head_dim_v;
     double max = -INFINITY;
     for (int64_t j = row->keys.begin; j < row->keys.end; ++j) {
-        reference->scores[j] = exact_score(row, j);
+        reference->scores[j] = exact_score(row, j, &reference->slopes[j]);
         max = fmax(max, reference->scores[j]);
     }
     if (isinf(max))

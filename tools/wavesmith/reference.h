@@ -23,9 +23,11 @@ struct ws_reference {
     double lse;         /* natural log; -inf where no key is visible */
     double rounded_lse; /* of the rounding reference */
     double slack;       /* what f32 loses of a score that counts: see ws_reference_row */
-    double *scores;     /* scratch, seqlen_k */
-    float *weights;     /* scratch, seqlen_k */
-    float *query;       /* scratch, head_dim_qk: the scaled Q, rounded */
+    /* Of the visible keys of a row that sees one; seqlen_k each. */
+    double *scores; /* exact */
+    double *slopes; /* d score / d (scale * q.k): 1 without a cap */
+    float *weights; /* scores of the rounding reference, times log2(e) */
+    float *query;   /* scratch, head_dim_qk: the scaled Q, rounded */
 };
 
 /* Buffers for a problem. Zero the struct first; free it in either case. */

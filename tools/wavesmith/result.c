@@ -42,6 +42,21 @@ static json_t *findings_json(const struct ws_trial *trial)
     return list;
 }
 
+static json_t *gradients_json(const struct ws_verdict *verdict)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < WS_GRADIENT_COUNT; ++i) {
+        const struct ws_closeness *close = &verdict->gradient[i];
+        if (close->is_judged)
+            json_object_set_new(
+                object, ws_tensor_name(ws_gradient_tensor((enum ws_gradient_id)i)),
+                json_pack("{s:o, s:o, s:o, s:o, s:o}", "cosine", number(close->cosine), "max_error",
+                          number(close->max_error), "rms", number(close->rms), "rms_limit",
+                          number(close->rms_limit), "norm_ratio", number(close->norm_ratio)));
+    }
+    return object;
+}
+
 void ws_settings_add(json_t *object, const struct ws_spec *spec, int first, int end)
 {
     for (int i = first; i < end; ++i) {
@@ -71,6 +86,8 @@ json_t *ws_result_json(const struct ws_result *result)
         number(verdict->rms), "rms_limit", number(verdict->rms_limit), "lse_max_abs",
         number(verdict->lse_max_abs), "wave_instructions", (json_int_t)trial->wave_instructions,
         "score_tiles", (json_int_t)trial->score_tiles);
+    if (ws_problem_has_gradients(result->problem))
+        json_object_set_new(object, "gradients", gradients_json(verdict));
     json_object_set_new(object, "instr_per_tile", number(instructions_per_tile(trial)));
     json_object_set_new(object, "workgroups_checked",
                         json_integer((json_int_t)trial->workgroups_checked));
@@ -92,6 +109,24 @@ json_t *ws_result_json(const struct ws_result *result)
     return object;
 }
 
+static void print_errors(const struct ws_problem *problem, const struct ws_verdict *verdict)
+{
+    if (!ws_problem_has_gradients(problem)) {
+        printf("      normalised error %.2g, rms %.2g of %.2g, lse %.2g; ", verdict->max_normalised,
+               verdict->rms, verdict->rms_limit, verdict->lse_max_abs);
+        return;
+    }
+    for (int i = 0; i < WS_GRADIENT_COUNT; ++i) {
+        const struct ws_closeness *close = &verdict->gradient[i];
+        if (close->is_judged)
+            printf("      %-5s cosine %.7f, max / scale %.2g, rms / scale %.2g of %.2g, norm ratio "
+                   "%.5f\n",
+                   ws_tensor_name(ws_gradient_tensor((enum ws_gradient_id)i)), close->cosine,
+                   close->max_error, close->rms, close->rms_limit, close->norm_ratio);
+    }
+    printf("      ");
+}
+
 static void print_result(const struct ws_result *result)
 {
     const struct ws_trial *trial = result->trial;
@@ -108,10 +143,9 @@ static void print_result(const struct ws_result *result)
         printf("      %s\n      again: %s\n", result->reason, result->reproduce);
         return;
     }
-    printf("      normalised error %.2g, rms %.2g of %.2g, lse %.2g; workgroups %" PRIu64
-           " of %" PRIu64,
-           verdict->max_normalised, verdict->rms, verdict->rms_limit, verdict->lse_max_abs,
-           trial->workgroups_checked, trial->workgroups_total);
+    print_errors(result->problem, verdict);
+    printf("workgroups %" PRIu64 " of %" PRIu64, trial->workgroups_checked,
+           trial->workgroups_total);
     if (trial->wave_instructions > 0)
         printf("; executed instructions a %s %.1f", ws_problem_kind(result->problem->kind)->unit,
                instructions_per_tile(trial));

@@ -1,5 +1,6 @@
 #include "tools/wavesmith/trial.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,15 +115,23 @@ static enum ws_status upload(struct bench *bench, enum ws_input_kind kind, struc
     if (status == WS_OK)
         status = ws_arrays_create(&bench->arrays, bench->loaded->device->device, bench->problem,
                                   &bench->inputs, error);
+    for (int derived = 0; derived <= 1 && status == WS_OK; ++derived) {
+        if (derived)
+            status = ws_inputs_derive(&bench->inputs, bench->problem, error);
+        for (int t = 0; t < WS_TENSOR_COUNT && status == WS_OK; ++t)
+            if (ws_tensor_is_input((enum ws_tensor_id)t, bench->problem->kind) &&
+                ws_input_is_derived((enum ws_tensor_id)t) == derived)
+                ws_inputs_store(&bench->inputs, bench->problem, (enum ws_tensor_id)t,
+                                &bench->memory[t]);
+    }
     for (int t = 0; t < WS_TENSOR_COUNT && status == WS_OK; ++t) {
-        if (!ws_tensor_is_of((enum ws_tensor_id)t, bench->problem->kind))
-            continue;
-        if (t < WS_INPUT_TENSORS)
-            ws_inputs_store(&bench->inputs, bench->problem, (enum ws_tensor_id)t,
-                            &bench->memory[t]);
-        else
+        if (ws_tensor_is_output((enum ws_tensor_id)t, bench->problem->kind))
             ws_memory_poison(&bench->memory[t]);
-        status = ws_memory_upload(&bench->memory[t], error);
+        if (ws_tensor_is_output((enum ws_tensor_id)t, bench->problem->kind) &&
+            ws_tensor_is_summed((enum ws_tensor_id)t))
+            ws_memory_zero_rows(&bench->memory[t], bench->problem, (enum ws_tensor_id)t);
+        if (ws_tensor_is_of((enum ws_tensor_id)t, bench->problem->kind))
+            status = ws_memory_upload(&bench->memory[t], error);
     }
     return status;
 }
@@ -199,12 +208,36 @@ static void count_emulation(struct bench *bench, enum ws_input_kind kind)
         collect_findings(bench, kind);
 }
 
+static bool is_farther(double ratio, double than)
+{
+    return !(fabs(ratio - 1) <= fabs(than - 1));
+}
+
+static void merge_gradient(struct ws_closeness *into, const struct ws_closeness *close)
+{
+    if (!into->is_judged) {
+        *into = *close;
+        return;
+    }
+    into->cosine = close->cosine >= into->cosine ? into->cosine : close->cosine;
+    into->max_error = ws_larger_error(close->max_error, into->max_error);
+    if (is_farther(close->norm_ratio, into->norm_ratio))
+        into->norm_ratio = close->norm_ratio;
+    if (!(close->rms / close->rms_limit <= into->rms / into->rms_limit)) {
+        into->rms = close->rms;
+        into->rms_limit = close->rms_limit;
+    }
+}
+
 static void merge(struct ws_verdict *into, const struct ws_verdict *verdict,
                   enum ws_input_kind kind)
 {
     into->max_abs = ws_larger_error(verdict->max_abs, into->max_abs);
     into->max_normalised = ws_larger_error(verdict->max_normalised, into->max_normalised);
     into->lse_max_abs = ws_larger_error(verdict->lse_max_abs, into->lse_max_abs);
+    for (int i = 0; i < WS_GRADIENT_COUNT; ++i)
+        if (verdict->gradient[i].is_judged)
+            merge_gradient(&into->gradient[i], &verdict->gradient[i]);
     into->rows += verdict->rows;
     into->digest = into->digest * 31 + verdict->digest;
     /* The pair that is nearer to its limit, or beyond it. */
@@ -240,8 +273,9 @@ static enum ws_status run_kind(struct bench *bench, enum ws_input_kind kind, str
         merge(&trial->verdict, &verdict, kind);
         return WS_OK;
     }
-    for (int t = WS_INPUT_TENSORS; t < WS_TENSOR_COUNT && status == WS_OK; ++t)
-        status = ws_memory_download(&bench->memory[t], error);
+    for (int t = 0; t < WS_TENSOR_COUNT && status == WS_OK; ++t)
+        if (ws_tensor_is_output((enum ws_tensor_id)t, bench->problem->kind))
+            status = ws_memory_download(&bench->memory[t], error);
     if (status == WS_OK)
         status = ws_judge(&verdict, bench->problem, &bench->inputs, bench->memory, bench->rows,
                           bench->sample.count, error);
