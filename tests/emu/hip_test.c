@@ -233,10 +233,87 @@ static void answers_attributes_and_occupancy(void **state)
     succeeds(hipModuleUnload(module));
 }
 
+static void finds_variables(void **state)
+{
+    (void)state;
+    void *module = load_module("kernels"), *address = NULL;
+    size_t size = 0;
+    uint32_t taken[3];
+    succeeds(hipModuleGetGlobal(&address, &size, module, "steps_taken"));
+    assert_int_equal(size, sizeof taken);
+    succeeds(hipMemcpyDtoH(taken, address, size));
+    assert_int_equal(taken[2], 33);
+    launch(module, "add_steps", 1, 32, (void *[]){&(uint32_t){5}});
+    succeeds(hipMemcpyDtoH(taken, address, size));
+    assert_int_equal(taken[0], 16);
+    assert_int_equal(hipModuleGetGlobal(&address, &size, module, "steps"), hipErrorNotFound);
+    succeeds(hipModuleUnload(module));
+}
+
+/* Kernels reach host memory of HIP's, and the program's own once it is registered. */
+static void shares_host_memory(void **state)
+{
+    (void)state;
+    enum { HOST_TYPE = 1, DEVICE_TYPE = 2 };
+    struct {
+        int type, device;
+        void *on_device, *on_host;
+        int is_managed;
+        unsigned flags;
+    } about;
+    static uint32_t own[64];
+    void *module = load_module("kernels"), *pinned = NULL, *managed = NULL, *seen = NULL;
+    succeeds(hipHostMalloc(&pinned, sizeof own, 0));
+    succeeds(hipMallocManaged(&managed, sizeof own, 1));
+    launch(module, "steps", 1, 64, (void *[]){ARG(pinned)});
+    launch(module, "steps", 1, 64, (void *[]){ARG(managed)});
+    uint32_t *mine = own;
+    assert_int_equal(try_launch(module, "steps", 1, 64, (void *[]){ARG(mine)}),
+                     hipErrorLaunchFailure);
+    succeeds(hipPointerGetAttributes(&about, own));
+    assert_int_equal(about.type, 0);
+    succeeds(hipHostRegister(own, sizeof own, 0));
+    assert_int_equal(hipHostRegister(own + 8, 4, 0), hipErrorHostMemoryAlreadyRegistered);
+    succeeds(hipHostGetDevicePointer(&seen, own, 0));
+    launch(module, "steps", 1, 64, (void *[]){ARG(seen)});
+    assert_int_equal(own[26], 111);
+    assert_memory_equal(own, pinned, sizeof own);
+    assert_memory_equal(own, managed, sizeof own);
+    succeeds(hipPointerGetAttributes(&about, own + 3));
+    assert_int_equal(about.type, HOST_TYPE);
+    succeeds(hipHostUnregister(own));
+    assert_int_equal(hipHostUnregister(own), hipErrorHostMemoryNotRegistered);
+    void *device = device_alloc(16);
+    succeeds(hipPointerGetAttributes(&about, device));
+    assert_int_equal(about.type, DEVICE_TYPE);
+    assert_int_equal(hipHostFree(device), hipErrorInvalidValue);
+    assert_int_equal(hipFree(pinned), hipErrorInvalidValue);
+    succeeds(hipHostFree(pinned));
+    succeeds(hipFree(managed));
+    succeeds(hipFree(device));
+    succeeds(hipModuleUnload(module));
+}
+
+/* Before the rest, nothing of which outlives it. */
+static void resets(void **state)
+{
+    (void)state;
+    void *module = load_module("kernels"), *memory = device_alloc(16), *stream, *event;
+    succeeds(hipStreamCreate(&stream));
+    succeeds(hipEventCreate(&event));
+    launch(module, "add_steps", 1, 32, (void *[]){&(uint32_t){5}});
+    succeeds(hipDeviceReset());
+    assert_int_equal(hipFree(memory), hipErrorInvalidValue);
+    assert_int_equal(hipModuleUnload(module), hipErrorInvalidHandle);
+    assert_int_equal(hipEventRecord(event, NULL), hipErrorInvalidHandle);
+    assert_int_equal(hipStreamQuery(stream), hipErrorContextIsDestroyed);
+}
+
 int main(int argc, char **argv)
 {
     take_target(argc, argv);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(resets),
         cmocka_unit_test(loads_from_memory),
         cmocka_unit_test(rejects_truncated_objects),
         cmocka_unit_test(survives_damaged_objects),
@@ -246,6 +323,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(keeps_memory_in_bounds),
         cmocka_unit_test(describes_devices),
         cmocka_unit_test(times_events),
+        cmocka_unit_test(finds_variables),
+        cmocka_unit_test(shares_host_memory),
         cmocka_unit_test(answers_attributes_and_occupancy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

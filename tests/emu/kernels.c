@@ -29,6 +29,15 @@ KERNEL scale_add(GLOBAL float *c, const GLOBAL float *a, const GLOBAL float *b, 
         c[i] = a[i] * scale + b[i];
 }
 
+/* A variable that the host finds by name. */
+__attribute__((visibility("protected"))) GLOBAL u32 steps_taken[3] = {11, 22, 33};
+
+KERNEL add_steps(u32 more)
+{
+    if (ITEM < 3)
+        steps_taken[ITEM] += more;
+}
+
 /* Every item's place in the grid. */
 KERNEL places(GLOBAL u32x4 *out, u32 block_x, u32 block_y, u32 grid_x, u32 grid_y, u32 items)
 {

@@ -1,134 +1,141 @@
-/* HIP's memory calls. Device addresses are host addresses, so that a copy of any kind is a memcpy;
- * what of it is device memory is checked. */
+/* HIP's copies and fills. */
 #include "tools/emu/hip.h"
-#include "tools/emu/hip_state.h"
+#include "tools/emu/hip_work.h"
 
-#include <string.h>
-
-enum { HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, BY_ADDRESS };
-
-int hipMalloc(void **address, size_t size)
+static struct emu_work copy_of(void *to, const void *from, size_t size, int kind)
 {
-    if (!address)
-        return emu_result(hipErrorInvalidValue);
-    *address = NULL;
-    if (size == 0)
-        return hipSuccess;
-    emu_lock();
-    uint64_t base = emu_memory_add(&emu_driver.memory, size, false);
-    emu_unlock();
-    *address = (void *)(uintptr_t)base;
-    return emu_result(base ? hipSuccess : hipErrorOutOfMemory);
+    return (struct emu_work){.kind = EMU_WORK_COPY,
+                             .copy = {.to = to,
+                                      .from = from,
+                                      .to_pitch = size,
+                                      .from_pitch = size,
+                                      .width = size,
+                                      .height = 1,
+                                      .kind = kind}};
 }
 
-int hipFree(void *address)
+static int copy(void *to, const void *from, size_t size, int kind)
 {
-    if (!address)
-        return hipSuccess;
-    emu_lock();
-    const struct emu_allocation *a = emu_memory_find(&emu_driver.memory, (uintptr_t)address);
-    bool freed = a && !a->internal && emu_memory_remove(&emu_driver.memory, (uintptr_t)address);
-    emu_unlock();
-    return emu_result(freed ? hipSuccess : hipErrorInvalidValue);
+    struct emu_work work = copy_of(to, from, size, kind);
+    return emu_result(emu_do_now(&work));
 }
 
-/* Device memory that the caller may touch. The lock is held. */
-static bool is_device(const void *address, size_t size)
+static int submit_copy(void *to, const void *from, size_t size, int kind, void *stream)
 {
-    const struct emu_allocation *a = emu_memory_find(&emu_driver.memory, (uintptr_t)address);
-    return a && !a->internal && emu_memory_holds(&emu_driver.memory, (uintptr_t)address, size);
-}
-
-/* Whether one end of a copy fits its kind. By address, an allocation is device memory. */
-static bool end_fits(const void *address, size_t size, bool device, bool by_address)
-{
-    if (by_address)
-        device = emu_memory_find(&emu_driver.memory, (uintptr_t)address) != NULL;
-    return !device || is_device(address, size);
-}
-
-static enum emu_hip_code copy(void *to, const void *from, size_t size, int kind)
-{
-    if (size == 0)
-        return hipSuccess;
-    if (!to || !from || kind < HOST_TO_HOST || kind > BY_ADDRESS)
-        return hipErrorInvalidValue;
-    emu_lock();
-    bool fits = end_fits(to, size, kind == HOST_TO_DEVICE || kind == DEVICE_TO_DEVICE,
-                         kind == BY_ADDRESS) &&
-                end_fits(from, size, kind == DEVICE_TO_HOST || kind == DEVICE_TO_DEVICE,
-                         kind == BY_ADDRESS);
-    if (fits)
-        memmove(to, from, size);
-    emu_unlock();
-    return fits ? hipSuccess : hipErrorInvalidValue;
+    struct emu_work work = copy_of(to, from, size, kind);
+    return emu_result(emu_submit(stream, &work));
 }
 
 int hipMemcpy(void *to, const void *from, size_t size, int kind)
 {
-    return emu_result(copy(to, from, size, kind));
+    return copy(to, from, size, kind);
 }
 
 int hipMemcpyAsync(void *to, const void *from, size_t size, int kind, void *stream)
 {
-    (void)stream;
-    return emu_result(copy(to, from, size, kind));
+    return submit_copy(to, from, size, kind, stream);
+}
+
+int hipMemcpyWithStream(void *to, const void *from, size_t size, int kind, void *stream)
+{
+    return submit_copy(to, from, size, kind, stream);
 }
 
 int hipMemcpyHtoD(void *to, void *from, size_t size)
 {
-    return emu_result(copy(to, from, size, HOST_TO_DEVICE));
+    return copy(to, from, size, EMU_TO_DEVICE);
 }
 
 int hipMemcpyDtoH(void *to, void *from, size_t size)
 {
-    return emu_result(copy(to, from, size, DEVICE_TO_HOST));
+    return copy(to, from, size, EMU_TO_HOST);
 }
 
 int hipMemcpyDtoD(void *to, void *from, size_t size)
 {
-    return emu_result(copy(to, from, size, DEVICE_TO_DEVICE));
+    return copy(to, from, size, EMU_ON_DEVICE);
 }
 
 int hipMemcpyHtoDAsync(void *to, void *from, size_t size, void *stream)
 {
-    (void)stream;
-    return emu_result(copy(to, from, size, HOST_TO_DEVICE));
+    return submit_copy(to, from, size, EMU_TO_DEVICE, stream);
 }
 
 int hipMemcpyDtoHAsync(void *to, void *from, size_t size, void *stream)
 {
-    (void)stream;
-    return emu_result(copy(to, from, size, DEVICE_TO_HOST));
+    return submit_copy(to, from, size, EMU_TO_HOST, stream);
+}
+
+int hipMemcpyDtoDAsync(void *to, void *from, size_t size, void *stream)
+{
+    return submit_copy(to, from, size, EMU_ON_DEVICE, stream);
+}
+
+/* All devices share one memory. */
+static bool are_devices(int to, int from)
+{
+    return emu_device_target(to) && emu_device_target(from);
+}
+
+int hipMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t size)
+{
+    if (!are_devices(to_device, from_device))
+        return emu_result(hipErrorInvalidDevice);
+    return copy(to, from, size, EMU_ON_DEVICE);
+}
+
+int hipMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t size,
+                       void *stream)
+{
+    if (!are_devices(to_device, from_device))
+        return emu_result(hipErrorInvalidDevice);
+    return submit_copy(to, from, size, EMU_ON_DEVICE, stream);
+}
+
+static enum emu_hip_code copy_2d(struct emu_work *work, void *to, size_t to_pitch, const void *from,
+                                 size_t from_pitch, size_t width, size_t height, int kind)
+{
+    *work = copy_of(to, from, width, kind);
+    work->copy.to_pitch = to_pitch;
+    work->copy.from_pitch = from_pitch;
+    work->copy.height = height;
+    return width > to_pitch || width > from_pitch ? hipErrorInvalidPitchValue : hipSuccess;
 }
 
 int hipMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                 size_t height, int kind)
 {
-    enum emu_hip_code code =
-        width > to_pitch || width > from_pitch ? hipErrorInvalidValue : hipSuccess;
-    for (size_t row = 0; row < height && !code; row++)
-        code =
-            copy((char *)to + row * to_pitch, (const char *)from + row * from_pitch, width, kind);
-    return emu_result(code);
+    struct emu_work work;
+    enum emu_hip_code code = copy_2d(&work, to, to_pitch, from, from_pitch, width, height, kind);
+    return emu_result(code ? code : emu_do_now(&work));
 }
 
-/* `count` elements of `size` bytes (1, 2, 4). */
+int hipMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                     size_t height, int kind, void *stream)
+{
+    struct emu_work work;
+    enum emu_hip_code code = copy_2d(&work, to, to_pitch, from, from_pitch, width, height, kind);
+    return emu_result(code ? code : emu_submit(stream, &work));
+}
+
+/* `count` elements of `size` bytes. */
+static struct emu_work fill_of(void *to, uint32_t value, size_t size, size_t count)
+{
+    return (struct emu_work){
+        .kind = EMU_WORK_FILL,
+        .fill = {.to = to, .value = value, .size = size, .width = count, .height = 1}};
+}
+
 static int fill(void *to, uint32_t value, size_t size, size_t count)
 {
-    if (count == 0)
-        return hipSuccess;
-    if (count > SIZE_MAX / size)
-        return emu_result(hipErrorInvalidValue);
-    emu_lock();
-    bool fits = to && is_device(to, size * count);
-    if (fits && size == 1)
-        memset(to, (int)value, count);
-    else if (fits)
-        for (size_t i = 0; i < count; i++)
-            memcpy((char *)to + i * size, &value, size);
-    emu_unlock();
-    return emu_result(fits ? hipSuccess : hipErrorInvalidValue);
+    struct emu_work work = fill_of(to, value, size, count);
+    return emu_result(emu_do_now(&work));
+}
+
+static int submit_fill(void *to, uint32_t value, size_t size, size_t count, void *stream)
+{
+    struct emu_work work = fill_of(to, value, size, count);
+    return emu_result(emu_submit(stream, &work));
 }
 
 int hipMemset(void *to, int value, size_t size)
@@ -138,8 +145,7 @@ int hipMemset(void *to, int value, size_t size)
 
 int hipMemsetAsync(void *to, int value, size_t size, void *stream)
 {
-    (void)stream;
-    return fill(to, (uint8_t)value, 1, size);
+    return submit_fill(to, (uint8_t)value, 1, size, stream);
 }
 
 int hipMemsetD8(void *to, unsigned char value, size_t count)
@@ -157,20 +163,40 @@ int hipMemsetD32(void *to, int value, size_t count)
     return fill(to, (uint32_t)value, 4, count);
 }
 
-int hipMemsetD32Async(void *to, int value, size_t count, void *stream)
+int hipMemsetD8Async(void *to, unsigned char value, size_t count, void *stream)
 {
-    (void)stream;
-    return fill(to, (uint32_t)value, 4, count);
+    return submit_fill(to, value, 1, count, stream);
 }
 
-int hipMemGetInfo(size_t *unused, size_t *total)
+int hipMemsetD16Async(void *to, unsigned short value, size_t count, void *stream)
 {
-    const size_t all = (size_t)1 << 40;
-    if (!unused || !total)
-        return emu_result(hipErrorInvalidValue);
-    emu_lock();
-    *total = all;
-    *unused = emu_driver.memory.bytes < all ? all - emu_driver.memory.bytes : 0;
-    emu_unlock();
-    return hipSuccess;
+    return submit_fill(to, value, 2, count, stream);
+}
+
+int hipMemsetD32Async(void *to, int value, size_t count, void *stream)
+{
+    return submit_fill(to, (uint32_t)value, 4, count, stream);
+}
+
+static enum emu_hip_code fill_2d(struct emu_work *work, void *to, size_t pitch, int value,
+                                 size_t width, size_t height)
+{
+    *work = fill_of(to, (uint8_t)value, 1, width);
+    work->fill.pitch = pitch;
+    work->fill.height = height;
+    return width > pitch ? hipErrorInvalidPitchValue : hipSuccess;
+}
+
+int hipMemset2D(void *to, size_t pitch, int value, size_t width, size_t height)
+{
+    struct emu_work work;
+    enum emu_hip_code code = fill_2d(&work, to, pitch, value, width, height);
+    return emu_result(code ? code : emu_do_now(&work));
+}
+
+int hipMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, void *stream)
+{
+    struct emu_work work;
+    enum emu_hip_code code = fill_2d(&work, to, pitch, value, width, height);
+    return emu_result(code ? code : emu_submit(stream, &work));
 }

@@ -13,8 +13,10 @@
 
 static enum emu_hip_code load(void **handle, const void *image, size_t size)
 {
-    const struct emu_target *target = emu_target_at(emu_device);
+    const struct emu_target *target = emu_device_target(emu_device);
     struct emu_module *module = NULL;
+    if (!target)
+        return hipErrorNoDevice;
     emu_lock();
     enum emu_hip_code code = emu_module_load(&module, image, size, target, &emu_driver.memory);
     if (!code) {
@@ -120,14 +122,21 @@ int hipModuleUnload(void *handle)
     return emu_result(found ? hipSuccess : hipErrorInvalidHandle);
 }
 
+/* A module that is loaded. The lock is held. */
+static const struct emu_module *find_module(const void *handle)
+{
+    const struct emu_module *module = emu_driver.modules;
+    while (module && module != handle)
+        module = module->next;
+    return module;
+}
+
 int hipModuleGetFunction(void **function, void *handle, const char *name)
 {
     if (!function || !handle || !name)
         return emu_result(hipErrorInvalidValue);
     emu_lock();
-    struct emu_module *module = emu_driver.modules;
-    while (module && module != handle)
-        module = module->next;
+    const struct emu_module *module = find_module(handle);
     *function = NULL;
     for (size_t k = 0; module && k < module->object.kernel_count; k++)
         if (strcmp(module->object.kernels[k].name, name) == 0)
@@ -136,6 +145,33 @@ int hipModuleGetFunction(void **function, void *handle, const char *name)
     if (!module)
         return emu_result(hipErrorInvalidHandle);
     return emu_result(*function ? hipSuccess : hipErrorNotFound);
+}
+
+static enum emu_hip_code find_variable(void **address, size_t *size, const void *handle,
+                                       const char *name)
+{
+    const struct emu_module *module = find_module(handle);
+    if (!module)
+        return hipErrorInvalidHandle;
+    for (size_t i = 0; i < module->variable_count; i++)
+        if (strcmp(module->variables[i].name, name) == 0) {
+            if (address)
+                *address = (void *)(uintptr_t)module->variables[i].address;
+            if (size)
+                *size = module->variables[i].size;
+            return hipSuccess;
+        }
+    return hipErrorNotFound;
+}
+
+int hipModuleGetGlobal(void **address, size_t *size, void *handle, const char *name)
+{
+    if ((!address && !size) || !handle || !name)
+        return emu_result(hipErrorInvalidValue);
+    emu_lock();
+    enum emu_hip_code code = find_variable(address, size, handle, name);
+    emu_unlock();
+    return emu_result(code);
 }
 
 /* Numbers of hipFunction_attribute. */
@@ -191,4 +227,40 @@ int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *functi
     size_t by_lds = lds ? target->lds_bytes / lds : by_waves;
     *blocks = (int)(by_lds < by_waves ? by_lds : by_waves);
     return hipSuccess;
+}
+
+int hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *function,
+                                                                int block_size, size_t dynamic_lds,
+                                                                unsigned flags)
+{
+    (void)flags;
+    return hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_size,
+                                                              dynamic_lds);
+}
+
+/* The largest block; the grid that fills the device with it. */
+int hipModuleOccupancyMaxPotentialBlockSize(int *grid, int *block, void *function,
+                                            size_t dynamic_lds, int limit)
+{
+    const struct emu_kernel_code *kernel = function;
+    if (!grid || !block || !kernel)
+        return emu_result(hipErrorInvalidValue);
+    int most = kernel->max_workgroup ? (int)kernel->max_workgroup : 1024;
+    *block = limit > 0 && limit < most ? limit : most;
+    int code =
+        hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(grid, function, *block, dynamic_lds);
+    if (!code)
+        *grid *= (int)kernel->target->compute_units;
+    return code;
+}
+
+int hipFuncSetAttribute(const void *function, int attribute, int value)
+{
+    (void)attribute, (void)value; /* hints, and a limit of dynamic LDS that AMD's devices lack */
+    return emu_result(function ? hipSuccess : hipErrorInvalidDeviceFunction);
+}
+
+int hipFuncSetCacheConfig(const void *function, int config)
+{
+    return hipFuncSetAttribute(function, 0, config);
 }

@@ -49,6 +49,21 @@ static uint64_t span(const struct image *image)
     return end;
 }
 
+/* Where the first segment starts that stays writable after relocation. Linkers put them last. */
+static uint64_t readonly_bytes(const struct image *image, uint64_t bytes)
+{
+    const Elf64_Phdr *segment = segments(image);
+    uint64_t relro = UINT64_MAX, start = bytes;
+    for (unsigned i = 0; i < image->header->e_phnum; i++)
+        if (segment[i].p_type == PT_GNU_RELRO)
+            relro = segment[i].p_vaddr;
+    for (unsigned i = 0; i < image->header->e_phnum; i++)
+        if (segment[i].p_type == PT_LOAD && segment[i].p_flags & PF_W &&
+            segment[i].p_vaddr != relro && segment[i].p_vaddr < start)
+            start = segment[i].p_vaddr;
+    return start;
+}
+
 static void copy_segments(const struct image *image, uint8_t *to)
 {
     const Elf64_Phdr *segment = segments(image);
@@ -129,6 +144,53 @@ static int decode_functions(struct emu_module *module, const struct image *image
     return 0;
 }
 
+static enum emu_hip_code add_variable(struct emu_module *module, const char *name, size_t length,
+                                      const Elf64_Sym *symbol)
+{
+    size_t bytes = (module->variable_count + 1) * sizeof *module->variables;
+    struct emu_variable *grown = realloc(module->variables, bytes);
+    if (!grown)
+        return hipErrorOutOfMemory;
+    module->variables = grown;
+    grown += module->variable_count;
+    *grown = (struct emu_variable){.name = strndup(name, length),
+                                   .address = module->base + symbol->st_value,
+                                   .size = symbol->st_size};
+    if (!grown->name)
+        return hipErrorOutOfMemory;
+    module->variable_count++;
+    return hipSuccess;
+}
+
+/* The variables that the dynamic symbol table exports; the descriptors of kernels are none. */
+static enum emu_hip_code find_variables(struct emu_module *module, const struct image *image)
+{
+    const Elf64_Shdr *section = sections(image);
+    for (unsigned i = 0; section && i < image->header->e_shnum; i++) {
+        const Elf64_Shdr *s = &section[i];
+        if (s->sh_type != SHT_DYNSYM || s->sh_link >= image->header->e_shnum)
+            continue;
+        const Elf64_Shdr *names = &section[s->sh_link];
+        const Elf64_Sym *symbol = part(image, s->sh_offset, s->sh_size, 1);
+        const char *text = part(image, names->sh_offset, names->sh_size, 1);
+        for (size_t k = 0; symbol && text && k < s->sh_size / sizeof *symbol; k++) {
+            uint64_t end = symbol[k].st_value + symbol[k].st_size;
+            if (ELF64_ST_TYPE(symbol[k].st_info) != STT_OBJECT || symbol[k].st_shndx == SHN_UNDEF ||
+                symbol[k].st_name >= names->sh_size || end < symbol[k].st_value ||
+                end > module->code.bytes)
+                continue;
+            const char *name = text + symbol[k].st_name;
+            size_t length = strnlen(name, names->sh_size - symbol[k].st_name);
+            if (length >= 3 && strncmp(name + length - 3, ".kd", 3) == 0)
+                continue;
+            enum emu_hip_code code = add_variable(module, name, length, &symbol[k]);
+            if (code)
+                return code;
+        }
+    }
+    return hipSuccess;
+}
+
 /* The 64 bytes of LLVM's "User Guide for AMDGPU Backend", Kernel Descriptor. */
 struct descriptor {
     uint32_t group_segment, private_segment, kernarg, reserved0;
@@ -187,11 +249,13 @@ static enum emu_hip_code load_image(struct emu_module *module, const struct imag
     uint64_t bytes = span(image);
     if (bytes == 0)
         return hipErrorInvalidImage;
-    module->base = emu_memory_add(memory, bytes, true);
+    module->base = emu_memory_add(memory, bytes, false);
     if (!module->base)
         return hipErrorOutOfMemory;
     copy_segments(image, (uint8_t *)(uintptr_t)module->base);
-    emu_memory_find(memory, module->base)->readonly = true;
+    struct emu_allocation *allocation = emu_memory_find(memory, module->base);
+    allocation->kind = EMU_MEMORY_MODULE;
+    allocation->readonly = readonly_bytes(image, bytes);
     module->code.target = module->target;
     module->code.bytes = bytes;
     module->code.address = module->base;
@@ -203,7 +267,7 @@ static enum emu_hip_code load_image(struct emu_module *module, const struct imag
         return hipErrorOutOfMemory;
     for (size_t k = 0; k < module->object.kernel_count && !code; k++)
         code = read_kernel(module, k);
-    return code;
+    return code ? code : find_variables(module, image);
 }
 
 enum emu_hip_code emu_module_load(struct emu_module **module, const void *image, size_t size,
@@ -238,6 +302,9 @@ void emu_module_free(struct emu_module *module, struct emu_memory *memory)
         emu_memory_remove(memory, module->base);
     emu_code_free(&module->code);
     ws_object_free(&module->object);
+    for (size_t i = 0; i < module->variable_count; i++)
+        free(module->variables[i].name);
+    free(module->variables);
     free(module->kernels);
     free(module);
 }

@@ -6,6 +6,12 @@
 #include "tools/emu/hip_codes.h"
 #include "tools/emu/launch.h"
 
+/* A variable of the code object. */
+struct emu_variable {
+    char *name;
+    uint64_t address, size;
+};
+
 struct emu_module {
     struct emu_module *next;
     const struct emu_target *target;
@@ -13,6 +19,8 @@ struct emu_module {
     struct emu_code code;
     struct emu_kernel_code *kernels; /* in the order of object.kernels */
     uint64_t base;                   /* device address of virtual address 0 */
+    struct emu_variable *variables;
+    size_t variable_count;
 };
 
 /* On success *module is new; free it with emu_module_free. The image need not outlive it. The error

@@ -8,13 +8,13 @@ const struct emu_allocation *emu_lane_allocation(struct emu_wave *w, const struc
 {
     const struct emu_memory *memory = w->group->launch->memory;
     const struct emu_allocation *a = emu_memory_find(memory, address);
-    if (a && bytes <= a->size - (address - a->base) && !(write && a->readonly))
+    if (a && bytes <= a->size - (address - a->base) && !(write && address - a->base < a->readonly))
         return a;
     const struct emu_allocation *near = a ? a : emu_memory_nearest(memory, address);
     emu_fault(w, op, "out-of-bounds", lane,
               "%s of %u bytes at 0x%llx%s: %lld bytes from the start of %s 0x%llx of %llu bytes",
               write ? "store" : "load", bytes, (unsigned long long)address,
-              a && write && a->readonly ? " in read-only memory" : "",
+              a && write && address - a->base < a->readonly ? " in read-only memory" : "",
               (long long)(address - (near ? near->base : 0)), a ? "allocation" : "the nearest one,",
               (unsigned long long)(near ? near->base : 0),
               (unsigned long long)(near ? near->size : 0));

@@ -38,6 +38,16 @@ static bool grow(struct emu_memory *memory)
     return true;
 }
 
+/* There is room for it. */
+static void insert(struct emu_memory *memory, struct emu_allocation allocation)
+{
+    size_t at = above(memory, allocation.base);
+    memmove(memory->list + at + 1, memory->list + at, (memory->count - at) * sizeof *memory->list);
+    memory->list[at] = allocation;
+    memory->count++;
+    memory->bytes += allocation.size;
+}
+
 uint64_t emu_memory_add(struct emu_memory *memory, uint64_t size, bool internal)
 {
     if (size == 0)
@@ -54,12 +64,20 @@ uint64_t emu_memory_add(struct emu_memory *memory, uint64_t size, bool internal)
         return 0;
     }
     uint64_t base = (uint64_t)(uintptr_t)outer + EMU_GAP;
-    size_t at = above(memory, base);
-    memmove(memory->list + at + 1, memory->list + at, (memory->count - at) * sizeof *memory->list);
-    memory->list[at] = (struct emu_allocation){.base = base, .size = size, .internal = internal};
-    memory->count++;
-    memory->bytes += size;
+    insert(memory, (struct emu_allocation){.base = base, .size = size, .internal = internal});
     return base;
+}
+
+bool emu_memory_register(struct emu_memory *memory, uint64_t base, uint64_t size)
+{
+    size_t next = above(memory, base);
+    bool overlaps = emu_memory_find(memory, base) ||
+                    (next < memory->count && memory->list[next].base - base < size);
+    if (overlaps || size > UINT64_MAX - base || !grow(memory))
+        return false;
+    insert(memory,
+           (struct emu_allocation){.base = base, .size = size, .kind = EMU_MEMORY_REGISTERED});
+    return true;
 }
 
 bool emu_memory_remove(struct emu_memory *memory, uint64_t base)
@@ -68,7 +86,8 @@ bool emu_memory_remove(struct emu_memory *memory, uint64_t base)
     if (!found || found->base != base)
         return false;
     char *outer = (char *)(uintptr_t)(base - EMU_GAP); /* NOLINT(performance-no-int-to-ptr) */
-    munmap(outer, mapped_size(found->size) + 2 * EMU_GAP);
+    if (found->kind != EMU_MEMORY_REGISTERED)
+        munmap(outer, mapped_size(found->size) + 2 * EMU_GAP);
     memory->bytes -= found->size;
     size_t at = (size_t)(found - memory->list);
     memory->count--;

@@ -19,11 +19,20 @@
  * memory has, swizzled by lane. */
 #define EMU_PRIVATE_RSRC 0, 0x80008000, 0xffffffff, 0x00800000
 
+enum emu_memory_kind {
+    EMU_MEMORY_DEVICE,
+    EMU_MEMORY_MANAGED,
+    EMU_MEMORY_HOST,
+    EMU_MEMORY_MODULE,    /* an image: its variables are the caller's */
+    EMU_MEMORY_REGISTERED /* the program's own, without gaps */
+};
+
 struct emu_allocation {
     uint64_t base, size;
-    bool readonly; /* for the device: code objects, kernel arguments */
-    bool written;  /* by the device, in an earlier launch */
-    bool internal; /* not the caller's to free */
+    enum emu_memory_kind kind;
+    uint64_t readonly; /* first bytes, for the device: code objects, kernel arguments */
+    bool written;      /* by the device, in an earlier launch */
+    bool internal;     /* not the caller's at all */
 };
 
 /* Sorted by base. */
@@ -36,6 +45,9 @@ struct emu_memory {
 /* Zeroed bytes of device memory, or 0. A size of 0 counts as 1. The address is a multiple of 4096.
  */
 uint64_t emu_memory_add(struct emu_memory *memory, uint64_t size, bool internal);
+
+/* Makes the program's own memory known until emu_memory_remove; false if part of it is already. */
+bool emu_memory_register(struct emu_memory *memory, uint64_t base, uint64_t size);
 
 /* Frees an allocation by its base; false if there is none. */
 bool emu_memory_remove(struct emu_memory *memory, uint64_t base);
