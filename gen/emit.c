@@ -1,25 +1,61 @@
+#include <stdlib.h>
+
 #include "gen/kernel.h"
 #include "ir/builder.h"
 
-enum ws_status ws_emit_mutant(const struct ws_spec *spec, enum ws_mutant mutant,
-                              struct LLVMOpaqueContext *context, struct LLVMOpaqueModule **module,
-                              struct ws_kernel_shape *shape, struct ws_error *error)
+enum ws_status ws_spec_shape(const struct ws_spec *spec, struct ws_kernel_shape *shape,
+                             struct ws_error *error)
 {
-    struct ws_kernel_shape unused;
-    if (!shape)
-        shape = &unused;
     enum ws_status status = ws_spec_check(spec, error);
     if (status != WS_OK)
         return status;
     *shape = (struct ws_kernel_shape){.args = ws_arg_table(spec->kind)};
     ws_spec_symbol(spec, shape->symbol);
-    struct LLVMOpaqueModule *made = ws_module_create(context, shape->symbol);
-    status = ws_kernel_definition(spec->kind)->emit(spec, mutant, made, shape, error);
+    ws_kernel_definition(spec->kind)->shape(spec, shape);
+    return WS_OK;
+}
+
+/* Adds the kernel of a shape to a module, which is as it was if that fails. */
+static enum ws_status emit(const struct ws_spec *spec, enum ws_mutant mutant,
+                           struct LLVMOpaqueModule *module, const struct ws_kernel_shape *shape,
+                           struct ws_error *error)
+{
+    enum ws_status status =
+        ws_module_prepare(module, ws_target_find(spec->arch), shape->symbol, error);
+    if (status == WS_OK)
+        ws_kernel_definition(spec->kind)->emit(spec, mutant, module, shape->symbol);
+    return status;
+}
+
+enum ws_status ws_emit_into(const struct ws_spec *spec, struct LLVMOpaqueModule *module,
+                            struct ws_kernel_shape *shape, struct ws_error *error)
+{
+    struct ws_kernel_shape made;
+    enum ws_status status = ws_spec_shape(spec, &made, error);
+    if (status == WS_OK)
+        status = emit(spec, WS_MUTANT_NONE, module, &made, error);
+    if (status == WS_OK && shape)
+        *shape = made;
+    return status;
+}
+
+enum ws_status ws_emit_mutant(const struct ws_spec *spec, enum ws_mutant mutant,
+                              struct LLVMOpaqueContext *context, struct LLVMOpaqueModule **module,
+                              struct ws_kernel_shape *shape, struct ws_error *error)
+{
+    struct ws_kernel_shape made;
+    enum ws_status status = ws_spec_shape(spec, &made, error);
+    if (status != WS_OK)
+        return status;
+    struct LLVMOpaqueModule *fresh = ws_module_create(context, made.symbol);
+    status = emit(spec, mutant, fresh, &made, error);
     if (status != WS_OK) {
-        ws_module_dispose(made);
+        ws_module_dispose(fresh);
         return status;
     }
-    *module = made;
+    *module = fresh;
+    if (shape)
+        *shape = made;
     return WS_OK;
 }
 
@@ -30,17 +66,38 @@ enum ws_status ws_emit(const struct ws_spec *spec, struct LLVMOpaqueContext *con
     return ws_emit_mutant(spec, WS_MUTANT_NONE, context, module, shape, error);
 }
 
-enum ws_status ws_emit_text(const struct ws_spec *spec, char **text, struct ws_error *error)
+/* The IR of a spec in memory: as text, or, where `size` is given, as bitcode. */
+static enum ws_status emit_portable(const struct ws_spec *spec, void **ir, size_t *size,
+                                    struct ws_error *error)
 {
     struct LLVMOpaqueContext *context = ws_context_create();
     struct LLVMOpaqueModule *module;
     enum ws_status status = ws_emit(spec, context, &module, NULL, error);
     if (status == WS_OK) {
-        *text = ws_module_text(module);
-        if (!*text)
-            status = ws_fail(error, WS_ERROR_MEMORY, "no memory for the IR text");
+        *ir = size ? (void *)ws_module_bitcode(module, size) : (void *)ws_module_text(module);
+        if (!*ir)
+            status = ws_fail(error, WS_ERROR_MEMORY, "no memory for the IR");
         ws_module_dispose(module);
     }
     ws_context_dispose(context);
+    return status;
+}
+
+enum ws_status ws_emit_text(const struct ws_spec *spec, char **text, struct ws_error *error)
+{
+    void *ir = NULL;
+    enum ws_status status = emit_portable(spec, &ir, NULL, error);
+    if (status == WS_OK)
+        *text = ir;
+    return status;
+}
+
+enum ws_status ws_emit_bitcode(const struct ws_spec *spec, uint8_t **bytes, size_t *size,
+                               struct ws_error *error)
+{
+    void *ir = NULL;
+    enum ws_status status = emit_portable(spec, &ir, size, error);
+    if (status == WS_OK)
+        *bytes = ir;
     return status;
 }

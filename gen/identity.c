@@ -6,11 +6,6 @@
 #include "gen/wavesmith.h"
 #include "gen/words.h"
 
-const char *ws_version(void)
-{
-    return WS_VERSION;
-}
-
 void ws_spec_canonical(const struct ws_spec *spec, char text[WS_CANONICAL_SIZE])
 {
     snprintf(text, WS_CANONICAL_SIZE, "generator=%s\n", ws_version());

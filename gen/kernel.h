@@ -10,11 +10,12 @@ struct ws_kernel_definition {
     const char *name;
     /* Whether the spec can be generated, or which levers conflict and what would work. */
     enum ws_status (*check)(const struct ws_spec *spec, struct ws_error *error);
-    /* Adds the kernel `shape->symbol` to the module; fills block and lds_bytes. The spec has passed
-     * check. */
-    enum ws_status (*emit)(const struct ws_spec *spec, enum ws_mutant mutant,
-                           struct LLVMOpaqueModule *module, struct ws_kernel_shape *shape,
-                           struct ws_error *error);
+    /* Fills block and lds_bytes. The spec has passed check, here and below. */
+    void (*shape)(const struct ws_spec *spec, struct ws_kernel_shape *shape);
+    /* Adds the kernel `symbol` to the module. It cannot fail: what a kind cannot do is for its
+     * check to refuse. */
+    void (*emit)(const struct ws_spec *spec, enum ws_mutant mutant, struct LLVMOpaqueModule *module,
+                 const char *symbol);
     /* ws_launch_block and ws_launch_grid; `args` points to the struct of the kind. */
     struct ws_launch_block (*block)(const struct ws_spec *spec);
     enum ws_status (*grid)(const struct ws_spec *spec, const void *args, uint32_t *workgroups,

@@ -8,6 +8,7 @@
 
 #include "gen/spec.h"
 #include "ir/compile.h"
+#include "runtime/abi/version.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,8 +17,21 @@ extern "C" {
 struct LLVMOpaqueContext;
 struct LLVMOpaqueModule;
 
-/* The generator's version, part of every spec identity. */
+/* The version of the library that is loaded, "0.1.0"; part of every spec identity. */
 WS_API const char *ws_version(void);
+
+/* Whether the library that is loaded is one that the program was compiled for; call it before
+ * anything else. WS_ERROR_ENVIRONMENT names both versions. */
+#define WS_CHECK_VERSION(error)                                                                    \
+    ws_check_version(WS_VERSION_MAJOR, WS_VERSION_MINOR, WS_VERSION_PATCH, WS_STRUCT_BYTES, error)
+WS_API enum ws_status ws_check_version(int major, int minor, int patch, size_t struct_bytes,
+                                       struct ws_error *error);
+
+/* The structs whose layout the program and the library share; a new lever changes it, say. */
+#define WS_STRUCT_BYTES                                                                            \
+    (sizeof(struct ws_error) + sizeof(struct ws_spec) + sizeof(struct ws_kernel_shape) +           \
+     sizeof(struct ws_compiled) + sizeof(struct ws_codegen_options) +                              \
+     sizeof(struct ws_config_point) + sizeof(struct ws_config))
 
 /* What a launch of the generated kernel needs besides its arguments. */
 struct ws_kernel_shape {
@@ -27,15 +41,39 @@ struct ws_kernel_shape {
     const struct ws_arg_table *args;
 };
 
-/* Builds a new module in the caller's context; the caller disposes of it. The spec is checked
- * first, before LLVM is touched: WS_ERROR_SPEC. The same spec gives byte-identical IR. `shape` may
- * be NULL. On failure *module is as it was. */
+/* The same of a spec without generating the kernel. WS_ERROR_SPEC as in ws_spec_check. */
+WS_API enum ws_status ws_spec_shape(const struct ws_spec *spec, struct ws_kernel_shape *shape,
+                                    struct ws_error *error);
+
+/* Adds the kernel to the caller's module, which may hold other kernels and functions for the same
+ * target. The LLVM that the program has loaded must be the library's (see ws_check_llvm).
+ *
+ * Where the module has no target triple, data layout or code object version they are set. What is
+ * there is kept: WS_ERROR_ARGUMENT if the triple is not amdgcn-*-amdhsa, the layout not that of
+ * LLVM's amdgcn, the version not 5 (flag amdhsa_code_object_version 500), if a function is for
+ * another processor, or a symbol of the kernel's name is there, a mere declaration too.
+ * WS_ERROR_SPEC as in ws_spec_check; WS_ERROR_ENVIRONMENT for another LLVM. On failure module and
+ * *shape are as they were, to the byte.
+ *
+ * All that is added is named after the kernel; it is external with protected visibility, and
+ * has its target in its attributes, so it compiles by any TargetMachine for that triple. The
+ * context's diagnostic handler is neither used nor replaced, and no LLVM target is registered.
+ * `shape` may be NULL. */
+WS_API enum ws_status ws_emit_into(const struct ws_spec *spec, struct LLVMOpaqueModule *module,
+                                   struct ws_kernel_shape *shape, struct ws_error *error);
+
+/* ws_emit_into of a new module in the caller's context; the caller disposes of it. The same spec
+ * gives byte-identical IR. On failure *module and *shape are as they were. */
 WS_API enum ws_status ws_emit(const struct ws_spec *spec, struct LLVMOpaqueContext *context,
                               struct LLVMOpaqueModule **module, struct ws_kernel_shape *shape,
                               struct ws_error *error);
 
-/* The IR of a spec as text, malloc'ed. Errors as ws_emit, and WS_ERROR_MEMORY. */
+/* The IR of a spec as text or as bitcode, malloc'ed, for programs that do not share their LLVM with
+ * this library; ws_spec_shape tells the rest. LLVM of the library's version and newer ones read it.
+ * Errors as ws_emit, and WS_ERROR_MEMORY; then *text, *bytes are as they were. */
 WS_API enum ws_status ws_emit_text(const struct ws_spec *spec, char **text, struct ws_error *error);
+WS_API enum ws_status ws_emit_bitcode(const struct ws_spec *spec, uint8_t **bytes, size_t *size,
+                                      struct ws_error *error);
 
 /* A compiled kernel. */
 struct ws_compiled {

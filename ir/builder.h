@@ -41,13 +41,20 @@ struct ws_kernel_attributes {
     int waves_per_eu; /* occupancy that the register allocator aims at; 0: LLVM decides */
 };
 
-/* A new module in the context, with triple and code object version. The data layout stays empty: it
- * is the compiler's own. */
+/* An empty module in the context. */
 struct LLVMOpaqueModule *ws_module_create(struct LLVMOpaqueContext *context, const char *name);
 void ws_module_dispose(struct LLVMOpaqueModule *module);
 
-/* The module as text, malloc'ed; NULL without memory. */
+/* Makes a module ready for the kernel `symbol`: sets triple, data layout and code object version
+ * where it has none. Where one of them is another, or the symbol or another target's code is there,
+ * or the LLVM is not ours (ws_check_llvm), that is an error, WS_ERROR_ARGUMENT or
+ * WS_ERROR_ENVIRONMENT, and the module is as it was. */
+enum ws_status ws_module_prepare(struct LLVMOpaqueModule *module, const struct ws_target *target,
+                                 const char *symbol, struct ws_error *error);
+
+/* The module as text, or as bitcode, malloc'ed; NULL without memory. */
 char *ws_module_text(struct LLVMOpaqueModule *module);
+uint8_t *ws_module_bitcode(struct LLVMOpaqueModule *module, size_t *size);
 
 /* A context of one's own, for a module that nobody else sees. */
 struct LLVMOpaqueContext *ws_context_create(void);

@@ -17,6 +17,13 @@ extern "C" {
 
 struct LLVMOpaqueModule;
 
+/* Whether a caller's LLVM is the one that this library is built against, of the same major version:
+ * ws_check_llvm(LLVMGetVersion, &error). Contexts and modules can be shared then only.
+ * WS_ERROR_ENVIRONMENT names both versions. Thread-safe. */
+WS_API enum ws_status ws_check_llvm(void (*get_version)(unsigned *major, unsigned *minor,
+                                                        unsigned *patch),
+                                    struct ws_error *error);
+
 /* auto: the newer compiler of the two that knows the target, comgr on a tie. */
 enum ws_backend { WS_BACKEND_AUTO, WS_BACKEND_LLVM, WS_BACKEND_COMGR };
 

@@ -40,5 +40,5 @@ void ws_module_set_flag(LLVMModuleRef module, const char *name, unsigned value)
 void ws_module_set_abi(LLVMModuleRef module)
 {
     LLVMSetTarget(module, WS_TRIPLE);
-    ws_module_set_flag(module, "amdhsa_code_object_version", 500);
+    ws_module_set_flag(module, WS_CODE_OBJECT_FLAG, WS_CODE_OBJECT_VERSION);
 }

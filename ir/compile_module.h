@@ -9,6 +9,9 @@
 #include "runtime/abi/status.h"
 
 #define WS_TRIPLE "amdgcn-amd-amdhsa"
+#define WS_CODE_OBJECT_FLAG "amdhsa_code_object_version"
+
+enum { WS_CODE_OBJECT_VERSION = 500 }; /* as the flag has it: version 5 */
 
 /* Parses text (NUL-terminated) into a context and verifies it. *module is NULL on failure. */
 enum ws_status ws_module_read(LLVMContextRef context, const char *text, LLVMModuleRef *module,

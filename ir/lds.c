@@ -1,5 +1,6 @@
 #include "ir/lds.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "ir/llvm.h"
@@ -9,8 +10,12 @@ enum { LOCAL_SPACE = 3, ARRAY_ALIGNMENT = 16 };
 
 struct ws_value *ws_lds_array(struct ws_builder *b, const char *name, int bytes)
 {
+    enum { NAME_SIZE = 512 };
+    char full_name[NAME_SIZE];
+    size_t length;
+    snprintf(full_name, sizeof full_name, "%s.%s", LLVMGetValueName2(b->function, &length), name);
     LLVMTypeRef type = LLVMArrayType2(LLVMInt8TypeInContext(b->context), (uint64_t)bytes);
-    LLVMValueRef array = LLVMAddGlobalInAddressSpace(b->module, type, name, LOCAL_SPACE);
+    LLVMValueRef array = LLVMAddGlobalInAddressSpace(b->module, type, full_name, LOCAL_SPACE);
     LLVMSetInitializer(array, LLVMGetPoison(type));
     LLVMSetLinkage(array, LLVMInternalLinkage);
     LLVMSetAlignment(array, ARRAY_ALIGNMENT);

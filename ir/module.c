@@ -1,14 +1,14 @@
 /* Modules and contexts of ir/builder.h. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "ir/compile_module.h"
+#include <llvm-c/BitWriter.h>
+
 #include "ir/llvm.h"
 
 struct LLVMOpaqueModule *ws_module_create(struct LLVMOpaqueContext *context, const char *name)
 {
-    LLVMModuleRef module = LLVMModuleCreateWithNameInContext(name, context);
-    ws_module_set_abi(module);
-    return module;
+    return LLVMModuleCreateWithNameInContext(name, context);
 }
 
 void ws_module_dispose(struct LLVMOpaqueModule *module)
@@ -22,6 +22,17 @@ char *ws_module_text(struct LLVMOpaqueModule *module)
     char *text = strdup(printed); /* LLVM's own must be freed by LLVM */
     LLVMDisposeMessage(printed);
     return text;
+}
+
+uint8_t *ws_module_bitcode(struct LLVMOpaqueModule *module, size_t *size)
+{
+    LLVMMemoryBufferRef buffer = LLVMWriteBitcodeToMemoryBuffer(module);
+    *size = LLVMGetBufferSize(buffer);
+    uint8_t *bytes = malloc(*size);
+    if (bytes)
+        memcpy(bytes, LLVMGetBufferStart(buffer), *size);
+    LLVMDisposeMemoryBuffer(buffer);
+    return bytes;
 }
 
 struct LLVMOpaqueContext *ws_context_create(void)

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "ir/compile_job.h"
+#include "runtime/abi/version.h"
 
 /* Carries the job out in a worker: one of options->pool, or one of its own. On failure *result is
  * zeroed. A worker that dies or runs out of time gives WS_ERROR_COMPILE with its last words. */

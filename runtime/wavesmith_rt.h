@@ -22,10 +22,28 @@
 #include "runtime/abi/args.h"
 #include "runtime/abi/object.h"
 #include "runtime/abi/status.h"
+#include "runtime/abi/version.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The version of the library that is loaded: "0.1.0". */
+WS_API const char *ws_rt_version(void);
+
+/* Whether the library that is loaded is one that the program was compiled for; call it before
+ * anything else. WS_ERROR_ENVIRONMENT names both versions. */
+#define WS_RT_CHECK_VERSION(error)                                                                 \
+    ws_rt_check_version(WS_VERSION_MAJOR, WS_VERSION_MINOR, WS_VERSION_PATCH, WS_RT_STRUCT_BYTES,  \
+                        error)
+WS_API enum ws_status ws_rt_check_version(int major, int minor, int patch, size_t struct_bytes,
+                                          struct ws_error *error);
+
+/* The structs whose layout the program and the library share. */
+#define WS_RT_STRUCT_BYTES                                                                         \
+    (sizeof(struct ws_error) + sizeof(struct ws_launch) + sizeof(struct ws_object) +               \
+     sizeof(struct ws_object_kernel) + sizeof(struct ws_fmha_fwd_args) +                           \
+     sizeof(struct ws_gemm_args))
 
 struct ws_driver;
 struct ws_device;

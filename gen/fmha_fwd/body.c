@@ -315,14 +315,23 @@ static void emit_body(struct ws_fwd *f)
     ws_fwd_store(f);
 }
 
-enum ws_status ws_fmha_fwd_emit(const struct ws_spec *spec, enum ws_mutant mutant,
-                                struct LLVMOpaqueModule *module, struct ws_kernel_shape *shape,
-                                struct ws_error *error)
+static int work_items(const struct ws_spec *spec)
 {
-    (void)error;
+    return spec->lever[WS_LEVER_num_waves] * ws_fwd_tiling(spec).target->wave_size;
+}
+
+void ws_fmha_fwd_shape(const struct ws_spec *spec, struct ws_kernel_shape *shape)
+{
+    shape->block[0] = (uint32_t)work_items(spec);
+    shape->block[1] = shape->block[2] = 1;
+    shape->lds_bytes = (uint32_t)ws_fwd_lds_bytes(spec);
+}
+
+void ws_fmha_fwd_emit(const struct ws_spec *spec, enum ws_mutant mutant,
+                      struct LLVMOpaqueModule *module, const char *symbol)
+{
     const struct ws_fwd_tiling tiling = ws_fwd_tiling(spec);
     const int block = spec->lever[WS_LEVER_block_n];
-    int work_items = spec->lever[WS_LEVER_num_waves] * tiling.target->wave_size;
     struct ws_fwd f = {
         .spec = spec,
         .tiling = tiling,
@@ -335,16 +344,12 @@ enum ws_status ws_fmha_fwd_emit(const struct ws_spec *spec, enum ws_mutant mutan
         .chunks = ws_fwd_count(spec->head_dim_qk, tiling.chunk),
         .head_tiles = ws_fwd_count(spec->head_dim_v, tiling.side),
     };
-    ws_kernel_begin(&f.b, module, shape->symbol, ws_arg_table(WS_KERNEL_FMHA_FWD),
+    ws_kernel_begin(&f.b, module, symbol, ws_arg_table(WS_KERNEL_FMHA_FWD),
                     &(struct ws_kernel_attributes){
                         .target = tiling.target,
-                        .work_items = work_items,
+                        .work_items = work_items(spec),
                         .waves_per_eu = spec->lever[WS_LEVER_waves_per_eu],
                     });
     emit_body(&f);
     ws_kernel_end(&f.b);
-    shape->block[0] = (uint32_t)work_items;
-    shape->block[1] = shape->block[2] = 1;
-    shape->lds_bytes = (uint32_t)ws_fwd_lds_bytes(spec);
-    return WS_OK;
 }

@@ -143,9 +143,9 @@ enum {
 
 /* The columns of struct ws_kernel_definition. */
 enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *error);
-enum ws_status ws_fmha_fwd_emit(const struct ws_spec *spec, enum ws_mutant mutant,
-                                struct LLVMOpaqueModule *module, struct ws_kernel_shape *shape,
-                                struct ws_error *error);
+void ws_fmha_fwd_shape(const struct ws_spec *spec, struct ws_kernel_shape *shape);
+void ws_fmha_fwd_emit(const struct ws_spec *spec, enum ws_mutant mutant,
+                      struct LLVMOpaqueModule *module, const char *symbol);
 struct ws_launch_block ws_fmha_fwd_block(const struct ws_spec *spec);
 enum ws_status ws_fmha_fwd_grid(const struct ws_spec *spec, const void *args, uint32_t *workgroups,
                                 struct ws_error *error);

@@ -186,13 +186,19 @@ static void emit_body(struct ws_gemm *g)
     ws_gemm_store(g);
 }
 
-enum ws_status ws_gemm_emit(const struct ws_spec *spec, enum ws_mutant mutant,
-                            struct LLVMOpaqueModule *module, struct ws_kernel_shape *shape,
-                            struct ws_error *error)
+void ws_gemm_shape(const struct ws_spec *spec, struct ws_kernel_shape *shape)
 {
-    (void)error;
+    const struct ws_gemm_tiling tiling = ws_gemm_tiling(spec);
+    shape->block[0] = (uint32_t)tiling.threads;
+    shape->block[1] = shape->block[2] = 1;
+    shape->lds_bytes = (uint32_t)tiling.lds_bytes;
+}
+
+void ws_gemm_emit(const struct ws_spec *spec, enum ws_mutant mutant,
+                  struct LLVMOpaqueModule *module, const char *symbol)
+{
     struct ws_gemm g = {.spec = spec, .mutant = mutant, .tiling = ws_gemm_tiling(spec)};
-    ws_kernel_begin(&g.b, module, shape->symbol, ws_arg_table(WS_KERNEL_GEMM),
+    ws_kernel_begin(&g.b, module, symbol, ws_arg_table(WS_KERNEL_GEMM),
                     &(struct ws_kernel_attributes){
                         .target = g.tiling.target,
                         .work_items = g.tiling.threads,
@@ -200,8 +206,4 @@ enum ws_status ws_gemm_emit(const struct ws_spec *spec, enum ws_mutant mutant,
                     });
     emit_body(&g);
     ws_kernel_end(&g.b);
-    shape->block[0] = (uint32_t)g.tiling.threads;
-    shape->block[1] = shape->block[2] = 1;
-    shape->lds_bytes = (uint32_t)g.tiling.lds_bytes;
-    return WS_OK;
 }

@@ -96,9 +96,9 @@ enum {
 
 /* The columns of struct ws_kernel_definition. */
 enum ws_status ws_gemm_check(const struct ws_spec *spec, struct ws_error *error);
-enum ws_status ws_gemm_emit(const struct ws_spec *spec, enum ws_mutant mutant,
-                            struct LLVMOpaqueModule *module, struct ws_kernel_shape *shape,
-                            struct ws_error *error);
+void ws_gemm_shape(const struct ws_spec *spec, struct ws_kernel_shape *shape);
+void ws_gemm_emit(const struct ws_spec *spec, enum ws_mutant mutant,
+                  struct LLVMOpaqueModule *module, const char *symbol);
 struct ws_launch_block ws_gemm_block(const struct ws_spec *spec);
 enum ws_status ws_gemm_grid(const struct ws_spec *spec, const void *args, uint32_t *workgroups,
                             struct ws_error *error);

@@ -24,6 +24,10 @@
 
 #define WS_EMU_API __attribute__((visibility("default")))
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { WS_EMU_CLASS_COUNT = 16 };
 
 struct ws_emu_config {
@@ -74,4 +78,7 @@ WS_EMU_API const struct ws_emu_finding *ws_emu_finding(size_t index);
  * "barrier", ...), NULL past the last. */
 WS_EMU_API const char *ws_emu_class_name(int index);
 
+#ifdef __cplusplus
+}
+#endif
 #endif
