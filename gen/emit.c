@@ -9,10 +9,16 @@ enum ws_status ws_spec_shape(const struct ws_spec *spec, struct ws_kernel_shape 
     enum ws_status status = ws_spec_check(spec, error);
     if (status != WS_OK)
         return status;
-    *shape = (struct ws_kernel_shape){.args = ws_arg_table(spec->kind)};
-    ws_spec_symbol(spec, shape->symbol);
-    ws_kernel_definition(spec->kind)->shape(spec, shape);
-    return WS_OK;
+    const struct ws_kernel_definition *definition = ws_kernel_definition(spec->kind);
+    struct ws_kernel_shape made = {.args = ws_arg_table(spec->kind)};
+    char rule[WS_RULE_TEXT_SIZE];
+    ws_spec_symbol(spec, made.symbol);
+    definition->shape(spec, &made);
+    definition->rule(spec, rule);
+    status = ws_rule_parse(&made.grid, rule, error);
+    if (status == WS_OK)
+        *shape = made;
+    return status;
 }
 
 /* Adds the kernel of a shape to a module, which is as it was if that fails. */

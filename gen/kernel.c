@@ -7,9 +7,9 @@
 
 static const struct ws_kernel_definition definitions[] = {
     {WS_KERNEL_FMHA_FWD, "fmha_fwd", ws_fmha_fwd_check, ws_fmha_fwd_shape, ws_fmha_fwd_emit,
-     ws_fmha_fwd_block, ws_fmha_fwd_grid},
+     ws_fmha_fwd_block, ws_fmha_fwd_grid, ws_fmha_fwd_rule},
     {WS_KERNEL_GEMM, "gemm", ws_gemm_check, ws_gemm_shape, ws_gemm_emit, ws_gemm_block,
-     ws_gemm_grid},
+     ws_gemm_grid, ws_gemm_rule},
 };
 
 const struct ws_kernel_definition *ws_kernel_definition(enum ws_kernel_kind kind)

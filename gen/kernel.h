@@ -20,6 +20,8 @@ struct ws_kernel_definition {
     struct ws_launch_block (*block)(const struct ws_spec *spec);
     enum ws_status (*grid)(const struct ws_spec *spec, const void *args, uint32_t *workgroups,
                            struct ws_error *error);
+    /* What `grid` computes, as a rule in text. */
+    void (*rule)(const struct ws_spec *spec, char text[WS_RULE_TEXT_SIZE]);
 };
 
 /* The row of a kind. */

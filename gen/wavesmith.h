@@ -8,6 +8,7 @@
 
 #include "gen/spec.h"
 #include "ir/compile.h"
+#include "runtime/abi/rule.h"
 #include "runtime/abi/version.h"
 
 #ifdef __cplusplus
@@ -38,6 +39,9 @@ struct ws_kernel_shape {
     char symbol[WS_SYMBOL_SIZE];
     uint32_t block[3];  /* work-items of a workgroup */
     uint32_t lds_bytes; /* static */
+    /* Workgroups of a launch, all in x, by the sizes of the problem. ws_launch_grid gives the same
+     * number for arguments, and checks them. */
+    struct ws_rule grid;
     const struct ws_arg_table *args;
 };
 

@@ -149,6 +149,7 @@ void ws_fmha_fwd_emit(const struct ws_spec *spec, enum ws_mutant mutant,
 struct ws_launch_block ws_fmha_fwd_block(const struct ws_spec *spec);
 enum ws_status ws_fmha_fwd_grid(const struct ws_spec *spec, const void *args, uint32_t *workgroups,
                                 struct ws_error *error);
+void ws_fmha_fwd_rule(const struct ws_spec *spec, char text[WS_RULE_TEXT_SIZE]);
 
 /* Query rows of a workgroup. */
 int ws_fwd_workgroup_rows(const struct ws_spec *spec);

@@ -1,6 +1,7 @@
 /* What can be launched. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "gen/fmha_fwd/fwd.h"
 #include "gen/tensor_check.h"
@@ -186,4 +187,9 @@ enum ws_status ws_fmha_fwd_grid(const struct ws_spec *spec, const void *block, u
                        tiles, sequences);
     *workgroups = (uint32_t)(tiles * sequences);
     return WS_OK;
+}
+
+void ws_fmha_fwd_rule(const struct ws_spec *spec, char text[WS_RULE_TEXT_SIZE])
+{
+    snprintf(text, WS_RULE_TEXT_SIZE, "v1 ceil(Sq/%d)*Hq*B", ws_fwd_workgroup_rows(spec));
 }

@@ -102,6 +102,7 @@ void ws_gemm_emit(const struct ws_spec *spec, enum ws_mutant mutant,
 struct ws_launch_block ws_gemm_block(const struct ws_spec *spec);
 enum ws_status ws_gemm_grid(const struct ws_spec *spec, const void *args, uint32_t *workgroups,
                             struct ws_error *error);
+void ws_gemm_rule(const struct ws_spec *spec, char text[WS_RULE_TEXT_SIZE]);
 
 /* Where the workgroup, the wave and the lane are: decodes the grid, sets up both operands. */
 void ws_gemm_place(struct ws_gemm *g);

@@ -1,5 +1,6 @@
 /* What can be launched. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "gen/gemm/gemm.h"
 #include "gen/tensor_check.h"
@@ -113,4 +114,10 @@ struct ws_launch_block ws_gemm_block(const struct ws_spec *spec)
 {
     const struct ws_gemm_tiling tiling = ws_gemm_tiling(spec);
     return (struct ws_launch_block){tiling.rows[WS_GEMM_A], tiling.rows[WS_GEMM_B]};
+}
+
+void ws_gemm_rule(const struct ws_spec *spec, char text[WS_RULE_TEXT_SIZE])
+{
+    const struct ws_launch_block block = ws_gemm_block(spec);
+    snprintf(text, WS_RULE_TEXT_SIZE, "v1 ceil(M/%d)*ceil(N/%d)*B", block.rows, block.columns);
 }

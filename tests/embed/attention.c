@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+const int64_t attention_sizes[WS_SIZE_COUNT] = {
+    [WS_SIZE_B] = BATCH, [WS_SIZE_Hq] = HEADS_Q,   [WS_SIZE_Hk] = HEADS_K,  [WS_SIZE_Sq] = QUERIES,
+    [WS_SIZE_Sk] = KEYS, [WS_SIZE_Dqk] = HEAD_DIM, [WS_SIZE_Dv] = HEAD_DIM,
+};
+
 static uint16_t to_bf16(float x)
 {
     uint32_t bits;

@@ -3,6 +3,7 @@
 #ifndef EMBED_ATTENTION_H
 #define EMBED_ATTENTION_H
 
+#include <runtime/abi/rule.h>
 #include <runtime/wavesmith_rt.h>
 
 enum { BATCH = 2, HEADS_Q = 4, HEADS_K = 2, QUERIES = 37, KEYS = 75, HEAD_DIM = 64 };
@@ -10,6 +11,9 @@ enum {
     Q_COUNT = BATCH * HEADS_Q * QUERIES * HEAD_DIM,
     K_COUNT = BATCH * HEADS_K * KEYS * HEAD_DIM
 };
+
+/* The sizes as rules of grids speak of them. */
+extern const int64_t attention_sizes[WS_SIZE_COUNT];
 
 struct attention {
     uint16_t q[Q_COUNT], k[K_COUNT], v[K_COUNT];

@@ -118,10 +118,11 @@ static void *read_file(const char *path, size_t *size)
 
 /* Attention, checked, and then the compiler's kernel on its result, checked again. */
 static void run(struct ws_device *device, struct ws_module *module,
-                const struct ws_kernel_shape *shape, const struct ws_spec *spec)
+                const struct ws_kernel_shape *shape)
 {
     static struct attention attention;
     const float factor = -0.5F;
+    uint64_t workgroups;
     struct ws_error error;
     struct ws_kernel *forward, *own;
     struct ws_launch launch = {.block = {shape->block[0], shape->block[1], shape->block[2]}};
@@ -130,8 +131,8 @@ static void run(struct ws_device *device, struct ws_module *module,
     expect_ok(ws_module_kernel(&own, module, OWN_KERNEL, NULL, &error), "own kernel", &error);
     expect_ok(attention_create(&attention, device, 1, &error), "tensors", &error);
 
-    expect_ok(ws_launch_grid(spec, &attention.args, sizeof attention.args, &launch.grid[0], &error),
-              "grid", &error);
+    expect_ok(ws_rule_value(&shape->grid, attention_sizes, &workgroups, &error), "grid", &error);
+    launch.grid[0] = (uint32_t)workgroups;
     launch.grid[1] = launch.grid[2] = 1;
     launch.args = &attention.args;
     launch.args_size = sizeof attention.args;
@@ -176,7 +177,7 @@ int main(int argc, char **argv)
     expect_ok(ws_device_open(&device, driver, ARCH, &error), ARCH, &error);
     expect_ok(ws_module_load(&loaded, device, image, size, &error), CODE_OBJECT, &error);
     free(image);
-    run(device, loaded, &shape, &spec);
+    run(device, loaded, &shape);
     ws_module_unload(loaded);
     ws_device_close(device);
     ws_driver_close(driver);
