@@ -42,7 +42,8 @@ static void append_attention(const struct ws_spec *spec, char symbol[WS_SYMBOL_S
     for (int i = 0; i < WS_FIELD_COUNT; i++) {
         char value[WS_SETTING_TEXT_SIZE];
         ws_setting_text(spec, i, value);
-        if (ws_setting_at(i).section == WS_SECTION_FEATURES && strcmp(value, "1") == 0)
+        if (ws_setting_is_of(i, spec->kind) && ws_setting_at(i).section == WS_SECTION_FEATURES &&
+            strcmp(value, "1") == 0)
             ws_append(symbol, WS_SYMBOL_SIZE, "_%s", ws_setting_at(i).name);
     }
 }
@@ -58,6 +59,11 @@ void ws_spec_symbol(const struct ws_spec *spec, char symbol[WS_SYMBOL_SIZE])
     }
     if (ws_setting_is_of(WS_FIELD_head_dim, spec->kind))
         append_attention(spec, symbol);
+    if (spec->part != WS_PART_MAIN) {
+        char part[WS_SETTING_TEXT_SIZE];
+        ws_setting_text(spec, WS_FIELD_part, part);
+        ws_append(symbol, WS_SYMBOL_SIZE, "_%s", part);
+    }
     if (spec->out == WS_OUT_F32)
         ws_append(symbol, WS_SYMBOL_SIZE, "_f32");
     char id[WS_ID_SIZE];

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "gen/fmha_bwd/bwd.h"
 #include "gen/fmha_fwd/fwd.h"
 #include "gen/gemm/gemm.h"
 
@@ -10,6 +11,8 @@ static const struct ws_kernel_definition definitions[] = {
      ws_fmha_fwd_block, ws_fmha_fwd_grid, ws_fmha_fwd_rule},
     {WS_KERNEL_GEMM, "gemm", ws_gemm_check, ws_gemm_shape, ws_gemm_emit, ws_gemm_block,
      ws_gemm_grid, ws_gemm_rule},
+    {WS_KERNEL_FMHA_BWD, "fmha_bwd", ws_fmha_bwd_check, ws_fmha_bwd_shape, ws_fmha_bwd_emit,
+     ws_fmha_bwd_block, ws_fmha_bwd_grid, ws_fmha_bwd_rule},
 };
 
 const struct ws_kernel_definition *ws_kernel_definition(enum ws_kernel_kind kind)

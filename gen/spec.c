@@ -52,6 +52,8 @@ static int get_number(const struct ws_spec *spec, int index)
         return spec->alignment;
     case WS_FIELD_v_layout:
         return (int)spec->v_layout;
+    case WS_FIELD_part:
+        return (int)spec->part;
 #define FLAG(name)                                                                                 \
     case WS_FIELD_##name:                                                                          \
         return spec->name;
@@ -94,6 +96,9 @@ static void set_number(struct ws_spec *spec, int index, int value)
         break;
     case WS_FIELD_v_layout:
         spec->v_layout = (enum ws_v_layout)value;
+        break;
+    case WS_FIELD_part:
+        spec->part = (enum ws_part)value;
         break;
 #define FLAG(name)                                                                                 \
     case WS_FIELD_##name:                                                                          \

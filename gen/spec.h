@@ -14,6 +14,14 @@
 extern "C" {
 #endif
 
+/* The launches of a backward. */
+#define WS_PART_VALUES(VALUE)                                                                      \
+    VALUE(WS_PART_MAIN, main)                                                                      \
+    VALUE(WS_PART_DELTA, delta) VALUE(WS_PART_DQ, dq) VALUE(WS_PART_CAST, cast)
+#define VALUE(constant, word) constant,
+enum ws_part { WS_PART_VALUES(VALUE) };
+#undef VALUE
+
 /* Values of levers (WS_V_MODE_GATHER, ...), in the order of the table. */
 #define VALUE(constant, word) constant,
 #define ENUM(name, kinds, init, values, help) enum { values };
@@ -59,7 +67,8 @@ struct ws_spec {
     enum ws_v_layout v_layout;
     bool lse; /* write the log-sum-exp */
     bool varlen, softcap, sink, alibi, bias;
-    int alignment; /* bytes that every pointer and stride is a multiple of: 2, 4, 8, 16 */
+    enum ws_part part; /* fmha_bwd: which of its launches */
+    int alignment;     /* bytes that every pointer and stride is a multiple of: 2, 4, 8, 16 */
     int lever[WS_LEVER_COUNT]; /* an enum lever's value is its index in the table's value list */
     char options[WS_OPTIONS_MAX][WS_OPTION_SIZE]; /* LLVM backend options, "" past the last */
 };

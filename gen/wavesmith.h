@@ -132,6 +132,13 @@ struct ws_when {
     struct ws_size_range seqlen_q, seqlen_k;
 };
 
+/* The launches of a backward (kernel kind fmha_bwd), in their order, as specs of their own, from that
+ * of its main part: delta, main, and by dq_mode split dq, by atomic cast. All take the same argument
+ * block. Before them dq_acc (atomic), dbias and dsink are to be 0. Returns how many there are. */
+enum { WS_FMHA_BWD_STEPS_MAX = 3 };
+WS_API int ws_fmha_bwd_steps(const struct ws_spec *spec,
+                             struct ws_spec steps[WS_FMHA_BWD_STEPS_MAX]);
+
 /* One point of a config: a spec, and where it came from. `reason` is empty for a valid point, else
  * what ws_spec_check says of it; head dims that are still open are no reason yet. A set of
  * alternatives of which none will do becomes one invalid point. */

@@ -131,7 +131,7 @@ struct ws_value *ws_concatenate(struct ws_builder *b, struct ws_value *x, struct
 struct ws_value *ws_slice(struct ws_builder *b, struct ws_value *vector, int first, int count);
 
 /* 16-bit data travels packed in i32 vectors. */
-struct ws_value *ws_as_f32(struct ws_builder *b, struct ws_value *x); /* the bits of an i32 */
+struct ws_value *ws_as_f32(struct ws_builder *b, struct ws_value *x); /* the bits of i32 */
 struct ws_value *ws_as_i32(struct ws_builder *b, struct ws_value *x); /* the bits of an f32 */
 /* f32 vector of even length, each element rounded to nearest, packed. */
 struct ws_value *ws_pack(struct ws_builder *b, enum ws_element element, struct ws_value *x);

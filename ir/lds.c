@@ -154,6 +154,18 @@ static void fence(struct ws_builder *b, LLVMAtomicOrdering ordering, const char 
                     LLVMMetadataAsValue(b->context, node));
 }
 
+void ws_lds_settle(struct ws_builder *b)
+{
+    const uint32_t gfx9 = 0xC07F, gfx11 = 0xFC07; /* of s_waitcnt: lgkmcnt 0, the others at most */
+    if (b->target->split_counters) {
+        struct ws_value *none = ws_wrap(LLVMConstInt(b->i16, 0, false));
+        ws_intrinsic(b, "llvm.amdgcn.s.wait.dscnt", NULL, 0, &none, 1);
+        return;
+    }
+    struct ws_value *counters = ws_i32(b, b->target->wave_size == 64 ? gfx9 : gfx11);
+    ws_intrinsic(b, "llvm.amdgcn.s.waitcnt", NULL, 0, &counters, 1);
+}
+
 void ws_workgroup_meet(struct ws_builder *b)
 {
     ws_intrinsic(b, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);

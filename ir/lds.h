@@ -47,6 +47,10 @@ void ws_lds_store_half(struct ws_builder *b, struct ws_value *address, int const
  * wave must come. Memory other than LDS is not ordered. */
 void ws_workgroup_barrier(struct ws_builder *b);
 
+/* Waits for the wave's own accesses of LDS. A barrier implies it where they stand in the same
+ * block; where some stand in a branch before, the compiler may leave the wait out. */
+void ws_lds_settle(struct ws_builder *b);
+
 /* The meeting alone: nothing is ordered. */
 void ws_workgroup_meet(struct ws_builder *b);
 

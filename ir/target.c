@@ -25,7 +25,8 @@
     .bf16_dot = true
 #define FAMILY_GFX11 RDNA, .atoms = ws_atoms_gfx11
 #define FAMILY_GFX12                                                                               \
-    RDNA, .atoms = ws_atoms_gfx12, .nearest = WS_NEAREST_MIX, .transpose_load = WS_TRANSPOSE_GLOBAL
+    RDNA, .atoms = ws_atoms_gfx12, .split_counters = true, .nearest = WS_NEAREST_MIX,              \
+        .transpose_load = WS_TRANSPOSE_GLOBAL
 #define FAMILY_GFX1250                                                                             \
     .wave_size = 32, .vgpr_max = 1024, .sgpr_max = 106, .waves_per_simd_max = 16,                  \
     .lds_bytes = 327680, .lds_file = 327680, .atoms = no_atoms,                                    \

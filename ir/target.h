@@ -31,6 +31,7 @@ struct ws_target {
     int lds_file;            /* that four SIMDs share: a CU of CDNA, two of RDNA */
     uint32_t buffer_word3;   /* of a raw buffer descriptor: 32-bit data, range checked in bytes */
     bool scalar_float;       /* SALU has f32 arithmetic */
+    bool split_counters;     /* a wait counter for each kind of memory access */
     bool row_exchange;       /* permlanex16 and DPP row_xmask; else lanes exchange through LDS */
     bool accumulation_vgprs; /* AGPRs in a unified file: kernels ask for none */
     bool quad_sum;           /* a matrix product of 4 x 4 blocks, which sums 4 f16 of each lane */

@@ -1,5 +1,7 @@
 #include "ir/tile.h"
 
+#include <string.h>
+
 #include "ir/llvm.h"
 
 enum { BUFFER_HIGH_ADDRESS = 0xFFFF };
@@ -118,6 +120,14 @@ struct ws_value *ws_load_half(struct ws_builder *b, const struct ws_view *view,
 void ws_store(struct ws_builder *b, const struct ws_view *view, struct ws_value *lane_offset,
               int constant, struct ws_value *value)
 {
+    if (view->addressing == WS_ADDRESSING_BUFFER) {
+        LLVMTypeRef type = LLVMTypeOf(ws_llvm(value));
+        struct ws_value *zero = ws_i32(b, 0);
+        struct ws_value *operands[] = {
+            value, view->base, sum(b, lane_offset, ws_i32(b, (uint32_t)constant)), zero, zero};
+        ws_intrinsic(b, "llvm.amdgcn.raw.buffer.store", &type, 1, operands, 5);
+        return;
+    }
     struct ws_value *place = address(b, view, lane_offset, NULL, constant);
     LLVMSetAlignment(LLVMBuildStore(b->llvm, ws_llvm(value), ws_llvm(place)),
                      (unsigned)view->alignment);
@@ -129,4 +139,29 @@ void ws_store_half(struct ws_builder *b, const struct ws_view *view, struct ws_v
     struct ws_value *bits = high ? ws_shift_right(b, pair, 16) : pair;
     LLVMValueRef half = LLVMBuildTrunc(b->llvm, ws_llvm(bits), b->i16, "");
     ws_store(b, view, lane_offset, constant, ws_wrap(half));
+}
+
+void ws_atomic_add(struct ws_builder *b, const struct ws_view *view, struct ws_value *lane_offset,
+                   struct ws_value *scalar_offset, int constant, struct ws_value *value)
+{
+    if (view->addressing == WS_ADDRESSING_BUFFER) {
+        struct ws_value *zero = ws_i32(b, 0);
+        struct ws_value *operands[] = {value, view->base,
+                                       sum(b, lane_offset, ws_i32(b, (uint32_t)constant)),
+                                       scalar_offset ? scalar_offset : zero, zero};
+        ws_intrinsic(b, "llvm.amdgcn.raw.buffer.atomic.fadd", &b->f32, 1, operands, 5);
+        return;
+    }
+    static const char *const relaxed[] = {"amdgpu.no.fine.grained.memory",
+                                          "amdgpu.no.remote.memory", "amdgpu.ignore.denormal.mode"};
+    struct ws_value *place = address(b, view, lane_offset, scalar_offset, constant);
+    LLVMValueRef add = LLVMBuildAtomicRMW(b->llvm, LLVMAtomicRMWBinOpFAdd, ws_llvm(place),
+                                          ws_llvm(value), LLVMAtomicOrderingMonotonic, false);
+    LLVMSetAtomicSyncScopeID(add, LLVMGetSyncScopeID(b->context, "agent", strlen("agent")));
+    for (size_t i = 0; i < sizeof relaxed / sizeof *relaxed; i++) {
+        unsigned kind =
+            LLVMGetMDKindIDInContext(b->context, relaxed[i], (unsigned)strlen(relaxed[i]));
+        LLVMSetMetadata(add, kind,
+                        LLVMMetadataAsValue(b->context, LLVMMDNodeInContext2(b->context, NULL, 0)));
+    }
 }

@@ -49,12 +49,17 @@ struct ws_value *ws_load_half(struct ws_builder *b, const struct ws_view *view,
                               struct ws_value *lane_offset, struct ws_value *scalar_offset,
                               int constant, struct ws_value *pair, bool high);
 
-/* Stores a packed vector, or f32, one or a vector; global addressing. */
+/* Stores a packed vector, or f32, one or a vector. A buffer takes nothing past its extent. */
 void ws_store(struct ws_builder *b, const struct ws_view *view, struct ws_value *lane_offset,
               int constant, struct ws_value *value);
 
 /* Stores the low or high half of an i32. */
 void ws_store_half(struct ws_builder *b, const struct ws_view *view, struct ws_value *lane_offset,
                    int constant, struct ws_value *pair, bool high);
+
+/* Adds an f32 to the one at lane_offset + scalar_offset (buffers alone, or NULL) + constant,
+ * atomically; a buffer takes nothing past its extent. */
+void ws_atomic_add(struct ws_builder *b, const struct ws_view *view, struct ws_value *lane_offset,
+                   struct ws_value *scalar_offset, int constant, struct ws_value *value);
 
 #endif

@@ -231,7 +231,8 @@ struct ws_value *ws_slice(struct ws_builder *b, struct ws_value *vector, int fir
 
 struct ws_value *ws_as_f32(struct ws_builder *b, struct ws_value *x)
 {
-    return ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(x), b->f32, ""));
+    LLVMTypeRef type = is_vector(x) ? LLVMVectorType(b->f32, (unsigned)vector_size(x)) : b->f32;
+    return ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(x), type, ""));
 }
 
 struct ws_value *ws_as_i32(struct ws_builder *b, struct ws_value *x)

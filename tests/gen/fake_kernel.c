@@ -13,6 +13,7 @@ static enum ws_status check(const struct ws_spec *spec, struct ws_error *error)
 static const struct ws_kernel_definition fakes[] = {
     [WS_KERNEL_FMHA_FWD] = {.kind = WS_KERNEL_FMHA_FWD, .name = "fmha_fwd", .check = check},
     [WS_KERNEL_GEMM] = {.kind = WS_KERNEL_GEMM, .name = "gemm", .check = check},
+    [WS_KERNEL_FMHA_BWD] = {.kind = WS_KERNEL_FMHA_BWD, .name = "fmha_bwd", .check = check},
 };
 
 const struct ws_kernel_definition *ws_kernel_definition(enum ws_kernel_kind kind)

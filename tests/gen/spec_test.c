@@ -162,7 +162,7 @@ static void test_set_errors(void **state)
         {"window", "1,-2", "`window` does not take `1,-2`; it takes two numbers >= -1"},
         {"window", "1,2,3", "`window` does not take `1,2,3`; it takes two numbers >= -1"},
         {"window", "4294967296,0", "`window` does not take `4294967296,0`; it takes two"},
-        {"kernel", "fmha_bwd", "`kernel: fmha_bwd` is not available yet; there is: fmha_fwd, gemm"},
+        {"kernel", "fmha", "`kernel` does not take `fmha`; it takes: fmha_fwd, gemm, fmha_bwd"},
         {"varlen", "yes", "feature `varlen` does not take `yes`; it takes: false, true"},
         {"options", "b", "backend option `b` should begin with `-`"},
         {"options", "-a -", "backend option `-` should begin with `-`"},

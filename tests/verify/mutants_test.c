@@ -173,6 +173,7 @@ static bool (*const affects[WS_MUTANT_COUNT])(const struct place *at) = {
 #define ROW_FWD(name) [WS_MUTANT_##name] = name##_affects,
 #define ROW_ALL(name) ROW_FWD(name)
 #define ROW_GEMM(name)
+#define ROW_BWD(name)
 #define MUTANT(name, kinds, text) ROW_##kinds(name)
 #include "gen/mutants.def"
 #undef MUTANT

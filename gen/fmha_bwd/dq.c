@@ -1,0 +1,120 @@
+/* Fused dQ: of a tile of queries, all waves add what the workgroup's keys contribute. */
+#include <limits.h>
+
+#include "gen/fmha_bwd/bwd.h"
+#include "ir/lds.h"
+#include "ir/wave.h"
+
+enum { F32_BYTES = 4, PIECE_DWORDS = 4 };
+
+/* The wave's tiles: a row of query tiles, and the first head dim tile. */
+static void find_tiles(struct ws_bwd *f, struct ws_value **row, struct ws_value **dim)
+{
+    struct ws_builder *b = &f->b;
+    const uint32_t tiles = (uint32_t)f->tiling.dim[WS_BWD_X].tiles;
+    struct ws_value *first = ws_mul(b, f->wave, ws_i32(b, (uint32_t)f->tiling.dq_tiles));
+    *row = ws_divide(b, first, ws_i32(b, tiles));
+    *dim = ws_remainder(b, first, ws_i32(b, tiles));
+}
+
+void ws_bwd_start_dq(struct ws_bwd *f, struct ws_value *first_inner)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *row, *dim;
+    find_tiles(f, &row, &dim);
+    struct ws_value *base = ws_bwd_address(f, WS_BWD_ARG_dq_acc, WS_BWD_ARG_dq_acc_batch_stride,
+                                           f->head_q, first_inner, F32_BYTES);
+    const int groups = f->spec->lever[WS_LEVER_dq_groups];
+    if (groups > 1) {
+        struct ws_value *tile = ws_divide(b, f->first_outer, ws_i32(b, (uint32_t)f->tiling.outer));
+        struct ws_value *group = ws_and(b, tile, ws_i32(b, (uint32_t)groups - 1));
+        base = ws_advance(b, base,
+                          ws_mul(b, ws_to_i64(b, group),
+                                 ws_bwd_stride(f, WS_BWD_ARG_dq_acc_group_stride, F32_BYTES)));
+    }
+    f->dq_base = ws_view_base(b, WS_ADDRESSING_BUFFER, base);
+    f->dq_stride = ws_bwd_stride32(f, WS_BWD_ARG_dq_acc_token_stride, F32_BYTES);
+    f->dq_step = ws_mul(b, ws_bwd_stride(f, WS_BWD_ARG_dq_acc_token_stride, F32_BYTES),
+                        ws_i64(b, (uint64_t)f->tiling.inner));
+    struct ws_value *first = ws_mul(b, row, ws_i32(b, WS_BWD_SIDE));
+    struct ws_value *d = ws_add(b, ws_mul(b, dim, ws_i32(b, WS_BWD_SIDE)), ws_bwd_column(f));
+    struct ws_value *place =
+        ws_add(b, ws_mul(b, ws_add(b, first, ws_bwd_lane_row(f)), f->dq_stride),
+               ws_mul(b, d, ws_i32(b, F32_BYTES)));
+    const struct ws_bwd_dim *x = &f->tiling.dim[WS_BWD_X];
+    for (int t = 0; t < f->tiling.dq_tiles; t++) {
+        struct ws_value *left = ws_i32(b, (uint32_t)(x->dim - t * WS_BWD_SIDE));
+        f->dq_place[t] = place;
+        if (x->padded > x->dim) /* padding is past every extent */
+            f->dq_place[t] = ws_select(b, ws_compare(b, WS_SIGNED_LESS, d, left), place,
+                                       ws_i32(b, (uint32_t)INT32_MIN));
+    }
+}
+
+void ws_bwd_start_scores(struct ws_bwd *f)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *row, *dim;
+    find_tiles(f, &row, &dim);
+    const int wave_keys = f->tiling.outer_tiles * WS_BWD_SIDE, step = f->lds.score_row_bytes;
+    struct ws_value *scores = ws_add(b, f->array, ws_i32(b, (uint32_t)f->lds.scores));
+    struct ws_value *key =
+        ws_add(b, ws_mul(b, f->wave, ws_i32(b, (uint32_t)wave_keys)), ws_bwd_column(f));
+    f->write_scores = ws_add(b, ws_add(b, scores, ws_mul(b, key, ws_i32(b, WS_BWD_ELEMENT_BYTES))),
+                             ws_mul(b, ws_bwd_lane_row(f), ws_i32(b, (uint32_t)step)));
+    struct ws_value *query = ws_add(b, ws_mul(b, row, ws_i32(b, WS_BWD_SIDE)), ws_bwd_column(f));
+    f->dq_read = ws_add(b, ws_add(b, scores, ws_mul(b, query, ws_i32(b, (uint32_t)step))),
+                        ws_bwd_group(f, f->tiling.chunk_step * WS_BWD_ELEMENT_BYTES));
+}
+
+static struct ws_value *read_scores(struct ws_bwd *f, int chunk)
+{
+    const int constant = chunk * f->tiling.chunk * WS_BWD_ELEMENT_BYTES;
+    if (f->tiling.is_exchanged)
+        return ws_lds_load_split(&f->b, f->dq_read, constant, WS_BWD_PIECE, 2 * PIECE_DWORDS,
+                                 WS_BWD_PIECE);
+    return ws_lds_load(&f->b, f->dq_read, constant, PIECE_DWORDS, WS_BWD_PIECE);
+}
+
+/* Past the last query and in padding nothing is added. */
+static void add_tile(struct ws_bwd *f, const struct ws_view *view, int t, struct ws_value *sum)
+{
+    struct ws_builder *b = &f->b;
+    const bool is_padded = f->tiling.dim[WS_BWD_X].padded > f->tiling.dim[WS_BWD_X].dim;
+    for (int e = 0; e < f->tiling.atom->c_elements; e++) {
+        if (e == 0 && t == 0 && ws_is_mutant(f->mutant, bwd_atomic_lost))
+            continue;
+        struct ws_value *place = f->dq_place[is_padded ? t : 0], *more = NULL;
+        if (e > 0)
+            more = ws_mul(b, f->dq_stride, ws_i32(b, (uint32_t)ws_bwd_element_row(f, e)));
+        if (e > 0 && !f->tiling.target->accumulation_vgprs) {
+            place = ws_add(b, place, more); /* so that the range check sees it */
+            more = NULL;
+        }
+        ws_atomic_add(b, view, place, more, t * WS_BWD_SIDE * F32_BYTES, ws_element(b, sum, e));
+    }
+}
+
+void ws_bwd_add_dq(struct ws_bwd *f, struct ws_value *first_inner)
+{
+    struct ws_builder *b = &f->b;
+    const int chunks = f->tiling.outer / f->tiling.chunk;
+    struct ws_value *zeros = ws_splat(b, ws_f32(b, 0), f->tiling.atom->c_elements);
+    struct ws_value *sum[WS_BWD_TILES_MAX];
+    for (int t = 0; t < f->tiling.dq_tiles; t++)
+        sum[t] = zeros;
+    for (int c = 0; c < chunks; c++) {
+        struct ws_value *a = read_scores(f, c);
+        for (int t = 0; t < f->tiling.dq_tiles; t++)
+            sum[t] = ws_multiply(b, f->tiling.atom, a, f->dq_keys[t][c], sum[t]);
+    }
+    struct ws_view view = {
+        .addressing = WS_ADDRESSING_BUFFER, .base = f->dq_base, .alignment = F32_BYTES};
+    struct ws_value *rows =
+        ws_smin(b, ws_sub(b, f->seqlen_q, first_inner), ws_i32(b, (uint32_t)f->tiling.inner));
+    struct ws_value *row_bytes = ws_i32(b, (uint32_t)(f->tiling.dim[WS_BWD_X].dim * F32_BYTES));
+    ws_view_limit(b, &view, ws_bwd_extent(f, rows, f->dq_stride, row_bytes));
+    for (int t = 0; t < f->tiling.dq_tiles; t++)
+        add_tile(f, &view, t, sum[t]);
+    f->dq_base = ws_view_advance(b, &view, f->dq_step);
+}

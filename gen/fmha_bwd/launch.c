@@ -1,0 +1,218 @@
+/* What can be launched. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "gen/fmha_bwd/bwd.h"
+#include "gen/tensor_check.h"
+
+struct tensor {
+    struct ws_tensor_check check;
+    int64_t strides[3]; /* batch, head, token */
+    int32_t heads, tokens;
+    int tile;      /* tokens that are addressed with 32-bit offsets */
+    int row_bytes; /* of a row */
+    bool is_used, is_packed;
+};
+
+static enum ws_status check_tensor(const struct tensor *t, int32_t batch, struct ws_error *error)
+{
+    static const char *const axes[] = {"batch", "head", "token"};
+    const int32_t counts[] = {t->is_packed && batch > 1 ? 1 : batch, t->heads, t->tokens};
+    for (int i = 0; i < 3; i++) {
+        enum ws_status status =
+            ws_check_stride(&t->check, axes[i], t->strides[i], counts[i], error);
+        if (status != WS_OK)
+            return status;
+    }
+    if (batch == 0 || t->tokens == 0 || t->row_bytes == 0)
+        return WS_OK; /* never read */
+    enum ws_status status = ws_check_pointer(&t->check, error);
+    int32_t rows = t->tokens < t->tile ? t->tokens : t->tile;
+    /* Twice: offsets of padding are half of 2^32. */
+    return status != WS_OK ? status
+                           : ws_check_span(&t->check, "token", t->strides[2] * 2, rows,
+                                           (int64_t)t->row_bytes * 2, error);
+}
+
+static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_fmha_bwd_args *a,
+                                    struct ws_error *error)
+{
+    const int tile = spec->lever[WS_LEVER_block_m] > spec->lever[WS_LEVER_block_n]
+                         ? spec->lever[WS_LEVER_block_m]
+                         : spec->lever[WS_LEVER_block_n];
+    const int bytes = WS_BWD_ELEMENT_BYTES, align = spec->alignment, f32 = 4;
+    const int qk_bytes = spec->head_dim_qk * bytes, v_bytes = spec->head_dim_v * bytes;
+    const bool is_main = spec->part == WS_PART_MAIN, is_delta = spec->part == WS_PART_DELTA;
+    const bool is_cast = spec->part == WS_PART_CAST, is_dq = spec->part == WS_PART_DQ;
+    const bool is_atomic = spec->lever[WS_LEVER_dq_mode] == WS_DQ_MODE_ATOMIC;
+    const bool has_dq = is_dq || is_cast || ws_bwd_has_job(spec, WS_BWD_QUERIES);
+    const bool has_products = is_main || is_dq, has_keys = ws_bwd_has_job(spec, WS_BWD_KEYS);
+    const int32_t hq = a->heads_q, hk = a->heads_k, sq = a->seqlen_q, sk = a->seqlen_k;
+    const int bias_bytes = sk < INT32_MAX / 4 ? sk * bytes : INT32_MAX;
+#define TENSOR(name, heads, tokens, row_bytes, element_bytes, alignment, is_written, is_used,      \
+               is_packed)                                                                          \
+    {                                                                                              \
+        {#name, a->name, element_bytes, alignment, is_written},                                    \
+            {a->name##_batch_stride, a->name##_head_stride, a->name##_token_stride}, heads,        \
+            tokens, tile, row_bytes, is_used, is_packed                                            \
+    }
+    const bool packed = spec->varlen;
+    const struct tensor tensors[] = {
+        TENSOR(q, hq, sq, qk_bytes, bytes, align, false, has_products, packed),
+        TENSOR(k, hk, sk, qk_bytes, bytes, align, false, has_products, packed),
+        TENSOR(v, hk, sk, v_bytes, bytes, align, false, has_products, packed),
+        TENSOR(o, hq, sq, v_bytes, bytes, align, false, is_delta, packed),
+        TENSOR(dout, hq, sq, v_bytes, bytes, align, false, is_delta || has_products, packed),
+        TENSOR(lse, hq, sq, f32, f32, f32, false, has_products || spec->sink, packed),
+        TENSOR(delta, hq, sq, f32, f32, f32, is_delta, is_delta || has_products, packed),
+        TENSOR(dq, hq, sq, qk_bytes, bytes, align, true, has_dq, packed),
+        TENSOR(dk, hk, sk, qk_bytes, bytes, align, true, has_keys, packed),
+        TENSOR(dv, hk, sk, v_bytes, bytes, align, true, has_keys, packed),
+        TENSOR(dq_acc, hq, sq, spec->head_dim_qk * f32, f32, f32, true,
+               is_cast || (is_main && is_atomic), packed),
+        TENSOR(bias, hq, sq, bias_bytes, bytes, bytes, false, spec->bias && has_products, false),
+        TENSOR(dbias, hq, sq, bias_bytes, bytes, bytes, true, spec->bias && has_keys, false),
+    };
+#undef TENSOR
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+        enum ws_status status = WS_OK;
+        if (tensors[i].is_used)
+            status = check_tensor(&tensors[i], a->batch, error);
+        if (status != WS_OK)
+            return status;
+    }
+    return WS_OK;
+}
+
+static enum ws_status check_sizes(const struct ws_fmha_bwd_args *a, struct ws_error *error)
+{
+    const int32_t heads_max = 65535, seqlen_max = INT32_MAX / 2 - 4096;
+    if (a->batch < 0)
+        return ws_fail(error, WS_ERROR_ARGUMENT, "batch is %" PRId32 "; it should be 0 or more",
+                       a->batch);
+    if (a->heads_q < 1 || a->heads_q > heads_max || a->heads_k < 1 || a->heads_q % a->heads_k != 0)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "heads_q is %" PRId32 " and heads_k is %" PRId32
+                       "; heads_q should be a multiple of heads_k and at most %" PRId32,
+                       a->heads_q, a->heads_k, heads_max);
+    if (a->seqlen_q < 0 || a->seqlen_q > seqlen_max || a->seqlen_k < 0 || a->seqlen_k > seqlen_max)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "seqlen_q is %" PRId32 " and seqlen_k is %" PRId32
+                       "; they should be from 0 to %" PRId32,
+                       a->seqlen_q, a->seqlen_k, seqlen_max);
+    if (!isfinite(a->scale) || a->scale <= 0)
+        return ws_fail(error, WS_ERROR_ARGUMENT, "scale is %g; it should be finite and above 0",
+                       (double)a->scale);
+    return WS_OK;
+}
+
+static enum ws_status check_window(const struct ws_spec *spec, const struct ws_fmha_bwd_args *a,
+                                   struct ws_error *error)
+{
+    if (spec->mask != WS_MASK_WINDOW)
+        return WS_OK;
+    if (a->window_left < WS_WINDOW_OPEN || a->window_right < WS_WINDOW_OPEN)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "window_left is %" PRId32 " and window_right is %" PRId32
+                       "; they should be 0 or more, or -1 for all keys of that side",
+                       a->window_left, a->window_right);
+    if (spec->window_left != WS_WINDOW_AT_LAUNCH &&
+        (a->window_left != spec->window_left || a->window_right != spec->window_right))
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "window_left is %" PRId32 " and window_right is %" PRId32
+                       "; the kernel was generated for %d and %d",
+                       a->window_left, a->window_right, spec->window_left, spec->window_right);
+    return WS_OK;
+}
+
+static enum ws_status check_features(const struct ws_spec *spec, const struct ws_fmha_bwd_args *a,
+                                     struct ws_error *error)
+{
+    const uint64_t bytes = 4;
+    const struct {
+        const char *name;
+        uint64_t pointer;
+        bool is_used, is_optional;
+    } arrays[] = {
+        {"sink", a->sink, spec->sink && spec->part == WS_PART_DELTA, false},
+        {"dsink", a->dsink, spec->sink && spec->part == WS_PART_DELTA, false},
+        {"alibi_slopes", a->alibi_slopes, spec->alibi, false},
+        {"cu_seqlens_q", a->cu_seqlens_q, spec->varlen, false},
+        {"cu_seqlens_k", a->cu_seqlens_k, spec->varlen, false},
+        {"seqused_k", a->seqused_k, spec->varlen, true},
+    };
+    enum ws_status status = check_window(spec, a, error);
+    if (status != WS_OK || a->batch == 0)
+        return status;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        const uint64_t at = arrays[i].pointer;
+        if (arrays[i].is_used && (at % bytes != 0 || (at == 0 && !arrays[i].is_optional)))
+            return ws_fail(error, WS_ERROR_ARGUMENT,
+                           "%s is at 0x%" PRIx64 "; it should be a multiple of 4%s", arrays[i].name,
+                           at, arrays[i].is_optional ? "" : ", not 0");
+    }
+    if (spec->softcap && (!isfinite(a->softcap) || a->softcap <= 0))
+        return ws_fail(error, WS_ERROR_ARGUMENT, "softcap is %g; it should be finite and above 0",
+                       (double)a->softcap);
+    return WS_OK;
+}
+
+static bool is_of_rows(const struct ws_spec *spec)
+{
+    return spec->part == WS_PART_DELTA || spec->part == WS_PART_CAST;
+}
+
+static uint64_t tiles(int32_t rows, int tile)
+{
+    return ((uint64_t)rows + (uint64_t)tile - 1) / (uint64_t)tile;
+}
+
+struct ws_launch_block ws_fmha_bwd_block(const struct ws_spec *spec)
+{
+    const int rows = is_of_rows(spec) ? ws_bwd_row_block(spec) : spec->lever[WS_LEVER_block_n];
+    return (struct ws_launch_block){rows, spec->head_dim_v};
+}
+
+enum ws_status ws_fmha_bwd_grid(const struct ws_spec *spec, const void *block, uint32_t *workgroups,
+                                struct ws_error *error)
+{
+    const struct ws_fmha_bwd_args *a = block;
+    enum ws_status status = check_sizes(a, error);
+    if (status == WS_OK)
+        status = check_tensors(spec, a, error);
+    if (status == WS_OK)
+        status = check_features(spec, a, error);
+    if (status != WS_OK)
+        return status;
+    const struct ws_bwd_tiling tiling = ws_bwd_tiling(spec);
+    const int rows = ws_fmha_bwd_block(spec).rows;
+    const uint64_t items = (uint64_t)(is_of_rows(spec) ? WS_BWD_ROW_WAVES : tiling.waves) *
+                           (uint64_t)tiling.target->wave_size;
+    const uint64_t queries = tiles(a->seqlen_q, rows) * (uint64_t)a->heads_q;
+    const uint64_t keys = tiles(a->seqlen_k, rows) * (uint64_t)a->heads_k;
+    uint64_t all = 0;
+    if (is_of_rows(spec) || ws_bwd_has_job(spec, WS_BWD_QUERIES))
+        all += queries;
+    if (ws_bwd_has_job(spec, WS_BWD_KEYS))
+        all += keys;
+    if (all > 0 && (uint64_t)a->batch > UINT32_MAX / items / all)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "%" PRIu64 " workgroups for each of %" PRId32
+                       " sequences; the grid should have less than 2^32 work-items",
+                       all, a->batch);
+    *workgroups = (uint32_t)(all * (uint64_t)a->batch);
+    return WS_OK;
+}
+
+void ws_fmha_bwd_rule(const struct ws_spec *spec, char text[WS_RULE_TEXT_SIZE])
+{
+    const int rows = ws_fmha_bwd_block(spec).rows;
+    const bool has_keys = ws_bwd_has_job(spec, WS_BWD_KEYS);
+    const bool has_queries = is_of_rows(spec) || ws_bwd_has_job(spec, WS_BWD_QUERIES);
+    if (has_keys && has_queries)
+        snprintf(text, WS_RULE_TEXT_SIZE, "v1 ceil(Sk/%d)*Hk*B + ceil(Sq/%d)*Hq*B", rows, rows);
+    else
+        snprintf(text, WS_RULE_TEXT_SIZE, "v1 ceil(%s/%d)*%s*B", has_keys ? "Sk" : "Sq", rows,
+                 has_keys ? "Hk" : "Hq");
+}

@@ -1,0 +1,117 @@
+/* What the matrix products read from LDS, and how scores become operands. */
+#include "gen/fmha_bwd/bwd.h"
+#include "ir/lds.h"
+
+enum { GROUP_BYTES = WS_BWD_SIDE * WS_BWD_PIECE, DWORD_BYTES = 4 };
+
+static int piece_dwords(void)
+{
+    return WS_BWD_PIECE / DWORD_BYTES;
+}
+
+void ws_bwd_start_reads(struct ws_bwd *f)
+{
+    struct ws_builder *b = &f->b;
+    const int dword = DWORD_BYTES;
+    struct ws_value *column = ws_bwd_column(f);
+    struct ws_value *group = ws_bwd_group(f, f->tiling.is_exchanged ? 0 : WS_BWD_PIECE);
+    struct ws_value *part = ws_bwd_group(f, f->tiling.is_exchanged ? 0 : GROUP_BYTES);
+    struct ws_value *piece = ws_mul(b, column, ws_i32(b, WS_BWD_PIECE));
+    for (int o = 0; o < WS_BWD_OPERANDS; o++) {
+        struct ws_value *row = ws_mul(b, column, ws_i32(b, (uint32_t)f->tiling.dim[o].row_bytes));
+        f->read_rows[o] = ws_add(b, ws_add(b, f->array, ws_i32(b, (uint32_t)f->lds.rows[o])),
+                                 ws_add(b, row, group));
+        f->read_columns[o] = ws_add(b, ws_add(b, f->array, ws_i32(b, (uint32_t)f->lds.columns[o])),
+                                    ws_add(b, piece, part));
+    }
+    f->read_starts = ws_add(b, ws_add(b, f->array, ws_i32(b, (uint32_t)f->lds.starts)),
+                            ws_bwd_group(f, f->tiling.atom->c_elements * dword));
+    if (!f->tiling.is_exchanged)
+        return;
+    const int of_wave = (f->lds.bytes - f->lds.exchange) / f->tiling.waves;
+    struct ws_value *slab = ws_add(b, ws_add(b, f->array, ws_i32(b, (uint32_t)f->lds.exchange)),
+                                   ws_mul(b, f->wave, ws_i32(b, (uint32_t)of_wave)));
+    f->exchange_load = ws_add(b, slab, piece);
+    f->exchange_store = ws_add(b, f->exchange_load, ws_bwd_group(f, GROUP_BYTES));
+}
+
+struct ws_value *ws_bwd_inner_rows(struct ws_bwd *f, enum ws_bwd_operand o, int tile, int chunk)
+{
+    const int constant = tile * WS_BWD_SIDE * f->tiling.dim[o].row_bytes +
+                         chunk * f->tiling.chunk * WS_BWD_ELEMENT_BYTES;
+    if (f->tiling.is_exchanged)
+        return ws_lds_load_split(&f->b, f->read_rows[o], constant, WS_BWD_PIECE, 2 * piece_dwords(),
+                                 WS_BWD_PIECE);
+    return ws_lds_load(&f->b, f->read_rows[o], constant, piece_dwords(), WS_BWD_PIECE);
+}
+
+/* Column t of the rows, element by element, in the order of the scores of a lane. */
+static struct ws_value *gather(struct ws_bwd *f, enum ws_bwd_operand o, int slice, int tile)
+{
+    struct ws_builder *b = &f->b;
+    const struct ws_bwd_dim *dim = &f->tiling.dim[o];
+    const struct ws_atom *atom = f->tiling.atom;
+    const int elements = f->tiling.run, own = atom->c_elements;
+    const int first =
+        (tile / dim->deal * WS_BWD_SIDE * dim->deal + tile % dim->deal) * WS_BWD_ELEMENT_BYTES;
+    struct ws_value *column =
+        ws_mul(b, ws_bwd_column(f), ws_i32(b, (uint32_t)(dim->deal * WS_BWD_ELEMENT_BYTES)));
+    struct ws_value *row = f->tiling.is_exchanged
+                               ? ws_i32(b, 0)
+                               : ws_mul(b, ws_bwd_lane_row(f), ws_i32(b, (uint32_t)dim->row_bytes));
+    struct ws_value *place = ws_add(b, ws_add(b, f->array, column), row);
+    struct ws_value *operand = ws_undefined_i32s(b, elements / 2), *pair = NULL;
+    for (int e = 0; e < elements; e++) {
+        const int group = f->tiling.is_exchanged ? e / own : 0;
+        const int in_tile = atom->c(group * WS_BWD_SIDE, e % own).row;
+        const int t = f->tiling.is_exchanged ? slice : slice * f->tiling.slice_tiles + e / own;
+        pair = e % 2 == 0 ? ws_undefined_i32s(b, 1) : pair;
+        pair = ws_lds_load_half(
+            b, place, f->lds.rows[o] + first + (t * WS_BWD_SIDE + in_tile) * dim->row_bytes, pair,
+            e % 2 == 1);
+        if (e % 2 == 1)
+            operand = ws_set_element(b, operand, e / 2, pair);
+    }
+    return operand;
+}
+
+struct ws_value *ws_bwd_inner_columns(struct ws_bwd *f, enum ws_bwd_operand o, int slice, int tile)
+{
+    const int fragment = f->tiling.slice_tiles * WS_BWD_SIDE * WS_BWD_SIDE * WS_BWD_ELEMENT_BYTES;
+    const int constant = (slice * f->tiling.dim[o].tiles + tile) * fragment;
+    if (!f->tiling.has_columns)
+        return gather(f, o, slice, tile);
+    if (f->tiling.is_exchanged)
+        return ws_lds_load_split(&f->b, f->read_columns[o], constant, GROUP_BYTES,
+                                 2 * piece_dwords(), WS_BWD_PIECE);
+    return ws_lds_load(&f->b, f->read_columns[o], constant, piece_dwords(), WS_BWD_PIECE);
+}
+
+struct ws_value *ws_bwd_inner_start(struct ws_bwd *f, enum ws_bwd_operand o, int tile)
+{
+    struct ws_builder *b = &f->b;
+    const int dwords = f->tiling.atom->c_elements;
+    const int constant = (o * f->tiling.inner + tile * WS_BWD_SIDE) * DWORD_BYTES;
+    if (dwords <= piece_dwords())
+        return ws_as_f32(b, ws_lds_load(b, f->read_starts, constant, dwords, WS_BWD_PIECE));
+    return ws_as_f32(
+        b, ws_lds_load_split(b, f->read_starts, constant, WS_BWD_PIECE, dwords, WS_BWD_PIECE));
+}
+
+struct ws_value *ws_bwd_score_operand(struct ws_bwd *f, struct ws_value *const *packed, int which)
+{
+    struct ws_builder *b = &f->b;
+    if (f->tiling.is_exchanged) {
+        const int constant = which * 2 * GROUP_BYTES;
+        ws_lds_store(b, f->exchange_store, constant, packed[0], WS_BWD_PIECE);
+        ws_wave_fence(b);
+        struct ws_value *all = ws_lds_load_split(b, f->exchange_load, constant, GROUP_BYTES,
+                                                 2 * piece_dwords(), WS_BWD_PIECE);
+        ws_wave_fence(b); /* the next tile's stores come after */
+        return all;
+    }
+    struct ws_value *operand = packed[0];
+    for (int t = 1; t < f->tiling.slice_tiles; t++)
+        operand = ws_concatenate(b, operand, packed[t]);
+    return operand;
+}

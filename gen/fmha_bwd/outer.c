@@ -1,0 +1,184 @@
+/* What stays: the outer rows' operands, and what they see. */
+#include <float.h>
+#include <limits.h>
+
+#include "gen/fmha_bwd/bwd.h"
+#include "ir/wave.h"
+
+/* The tensors of a side: its X and its Y, and where the arguments have their strides. */
+struct tensor {
+    enum ws_bwd_arg pointer, strides, token_stride;
+};
+#define TENSOR(name)                                                                               \
+    {WS_BWD_ARG_##name, WS_BWD_ARG_##name##_batch_stride, WS_BWD_ARG_##name##_token_stride}
+static const struct tensor outer_tensors[WS_BWD_JOBS][WS_BWD_OPERANDS] = {
+    [WS_BWD_KEYS] = {TENSOR(k), TENSOR(v)},
+    [WS_BWD_QUERIES] = {TENSOR(q), TENSOR(dout)},
+};
+
+/* A view of the rows of one side from `first` on, of which `left` exist. */
+static struct ws_view rows_view(struct ws_bwd *f, const struct tensor *tensor,
+                                struct ws_value *head, struct ws_value *first,
+                                struct ws_value *left, int rows, int dim)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *stride = ws_bwd_stride32(f, tensor->token_stride, WS_BWD_ELEMENT_BYTES);
+    struct ws_value *base =
+        ws_bwd_address(f, tensor->pointer, tensor->strides, head, first, WS_BWD_ELEMENT_BYTES);
+    struct ws_view view = {.addressing = WS_ADDRESSING_BUFFER,
+                           .base = ws_view_base(b, WS_ADDRESSING_BUFFER, base),
+                           .alignment = f->spec->alignment};
+    struct ws_value *count = ws_smin(b, left, ws_i32(b, (uint32_t)rows));
+    ws_view_limit(
+        b, &view,
+        ws_bwd_extent(f, count, stride, ws_i32(b, (uint32_t)(dim * WS_BWD_ELEMENT_BYTES))));
+    return view;
+}
+
+static struct ws_value *outer_head(struct ws_bwd *f)
+{
+    return f->job == WS_BWD_KEYS ? f->head_k : f->head_q;
+}
+
+static struct ws_value *outer_length(struct ws_bwd *f)
+{
+    return f->job == WS_BWD_KEYS ? f->seqlen_k : f->seqlen_q;
+}
+
+/* Lanes whose part of a chunk is padding read past every extent: zeros. */
+static struct ws_value *chunk_offset(struct ws_bwd *f, const struct ws_bwd_dim *dim, int chunk,
+                                     struct ws_value *offset)
+{
+    struct ws_builder *b = &f->b;
+    const int left = dim->dim - chunk * f->tiling.chunk;
+    if (left >= f->tiling.chunk || f->tiling.is_exchanged)
+        return offset;
+    struct ws_value *first = ws_bwd_group(f, f->tiling.chunk_step);
+    struct ws_value *is_there = ws_compare(b, WS_SIGNED_LESS, first, ws_i32(b, (uint32_t)left));
+    return ws_select(b, is_there, offset, ws_i32(b, (uint32_t)INT32_MIN));
+}
+
+static struct ws_value *load_chunk(struct ws_bwd *f, const struct ws_view *view,
+                                   const struct ws_bwd_dim *dim, int chunk, struct ws_value *offset)
+{
+    struct ws_builder *b = &f->b;
+    const int dwords = f->tiling.run / 2, start = chunk * f->tiling.chunk;
+    const int left = dim->dim - start, bytes = start * WS_BWD_ELEMENT_BYTES;
+    if (!f->tiling.is_exchanged || left >= f->tiling.chunk)
+        return ws_load(b, view, chunk_offset(f, dim, chunk, offset), NULL, bytes, dwords);
+    struct ws_value *part = ws_load(b, view, offset, NULL, bytes, left / 2);
+    return ws_concatenate(b, part, ws_splat(b, ws_i32(b, 0), dwords - left / 2));
+}
+
+void ws_bwd_load_outer(struct ws_bwd *f)
+{
+    struct ws_builder *b = &f->b;
+    const int rows = f->tiling.outer_tiles * WS_BWD_SIDE;
+    struct ws_value *left = ws_sub(b, outer_length(f), f->wave_outer);
+    for (int o = 0; o < WS_BWD_OPERANDS; o++) {
+        const struct tensor *tensor = &outer_tensors[f->job][o];
+        const struct ws_bwd_dim *dim = &f->tiling.dim[o];
+        struct ws_view view =
+            rows_view(f, tensor, outer_head(f), f->wave_outer, left, rows, dim->dim);
+        struct ws_value *stride = ws_bwd_stride32(f, tensor->token_stride, WS_BWD_ELEMENT_BYTES);
+        struct ws_value *group = ws_bwd_group(f, f->tiling.chunk_step * WS_BWD_ELEMENT_BYTES);
+        for (int n = 0; n < f->tiling.outer_tiles; n++) {
+            struct ws_value *row =
+                ws_add(b, ws_bwd_column(f), ws_i32(b, (uint32_t)(n * WS_BWD_SIDE)));
+            struct ws_value *offset = ws_add(b, ws_mul(b, row, stride), group);
+            for (int c = 0; c < dim->chunks; c++)
+                f->own[o][n][c] = load_chunk(f, &view, dim, c, offset);
+        }
+    }
+}
+
+/* The inner rows that the lane's outer row sees. Keys that do not exist see none. */
+void ws_bwd_find_limits(struct ws_bwd *f)
+{
+    struct ws_builder *b = &f->b;
+    for (int n = 0; n < f->tiling.outer_tiles; n++) {
+        struct ws_value *row = ws_add(
+            b, f->wave_outer, ws_add(b, ws_bwd_column(f), ws_i32(b, (uint32_t)(n * WS_BWD_SIDE))));
+        if (f->job == WS_BWD_KEYS) {
+            struct ws_value *exists = ws_compare(b, WS_SIGNED_LESS, row, f->seqlen_k);
+            struct ws_value *lowest = f->diagonal ? ws_sub(b, row, f->diagonal) : ws_i32(b, 0);
+            if (ws_is_mutant(f->mutant, bwd_tail_unmasked))
+                f->lowest[n] = lowest;
+            else
+                f->lowest[n] = ws_select(b, exists, lowest, ws_i32(b, INT32_MAX / 2));
+            f->highest[n] = f->behind ? ws_sub(b, row, f->behind) : NULL;
+        } else {
+            struct ws_value *last = ws_sub(b, f->seqlen_k, ws_i32(b, 1));
+            f->lowest[n] = f->behind ? ws_add(b, row, f->behind) : NULL;
+            f->highest[n] = f->diagonal ? ws_smin(b, last, ws_add(b, row, f->diagonal)) : last;
+        }
+    }
+}
+
+/* The smallest number, nearly, where there is no LSE: P is 0 then. */
+struct ws_value *ws_bwd_score_start(struct ws_bwd *f, struct ws_value *lse, struct ws_value *exists)
+{
+    struct ws_builder *b = &f->b;
+    const double nothing = -(double)FLT_MAX / 4;
+    struct ws_value *is_finite = ws_fgreater(b, lse, ws_f32(b, -(double)FLT_MAX));
+    struct ws_value *start = ws_fmul(b, lse, f->start_scale);
+    return ws_select(b, ws_and(b, is_finite, exists), start, ws_f32(b, nothing));
+}
+
+void ws_bwd_load_own_starts(struct ws_bwd *f)
+{
+    struct ws_builder *b = &f->b;
+    static const struct tensor tensors[WS_BWD_OPERANDS] = {TENSOR(lse), TENSOR(delta)};
+    const int f32_bytes = 4;
+    struct ws_value *last = ws_sub(b, f->seqlen_q, ws_i32(b, 1));
+    for (int n = 0; n < f->tiling.outer_tiles; n++) {
+        struct ws_value *row = ws_add(
+            b, f->wave_outer, ws_add(b, ws_bwd_column(f), ws_i32(b, (uint32_t)(n * WS_BWD_SIDE))));
+        struct ws_value *exists = ws_compare(b, WS_SIGNED_LESS, row, f->seqlen_q), *x[2];
+        struct ws_value *read = ws_smin(b, row, last);
+        for (int o = 0; o < WS_BWD_OPERANDS; o++) {
+            struct ws_view view = {.alignment = f32_bytes};
+            view.base = ws_bwd_address(f, tensors[o].pointer, tensors[o].strides, f->head_q,
+                                       ws_i32(b, 0), f32_bytes);
+            struct ws_value *stride = ws_bwd_stride(f, tensors[o].token_stride, f32_bytes);
+            struct ws_value *place =
+                ws_advance(b, view.base, ws_mul(b, ws_to_i64(b, read), stride));
+            view.base = place;
+            x[o] = ws_as_f32(b, ws_load(b, &view, ws_i32(b, 0), NULL, 0, 1));
+        }
+        f->start[WS_BWD_X][n] = ws_bwd_score_start(f, x[0], exists);
+        f->start[WS_BWD_Y][n] = ws_fneg(b, x[1]);
+    }
+}
+
+/* K of the workgroup's keys by head dims: operand B of dQ. */
+void ws_bwd_load_dq_keys(struct ws_bwd *f)
+{
+    struct ws_builder *b = &f->b;
+    const struct ws_bwd_dim *dim = &f->tiling.dim[WS_BWD_X];
+    const int chunks = f->tiling.outer / f->tiling.chunk, run = f->tiling.run;
+    struct ws_value *left = ws_sub(b, f->seqlen_k, f->first_outer);
+    struct ws_value *stride = ws_bwd_stride32(f, WS_BWD_ARG_k_token_stride, WS_BWD_ELEMENT_BYTES);
+    struct ws_view view = rows_view(f, &outer_tensors[WS_BWD_KEYS][WS_BWD_X], f->head_k,
+                                    f->first_outer, left, f->tiling.outer, dim->dim);
+    struct ws_value *first = ws_mul(b, f->wave, ws_i32(b, (uint32_t)f->tiling.dq_tiles));
+    first = ws_remainder(b, first, ws_i32(b, (uint32_t)dim->tiles));
+    struct ws_value *d = ws_add(b, ws_mul(b, first, ws_i32(b, WS_BWD_SIDE)), ws_bwd_column(f));
+    for (int t = 0; t < f->tiling.dq_tiles; t++) {
+        for (int c = 0; c < chunks; c++) {
+            struct ws_value *operand = ws_undefined_i32s(b, run / 2), *pair = NULL;
+            for (int e = 0; e < run; e++) {
+                struct ws_value *key = ws_add(b, ws_bwd_group(f, f->tiling.chunk_step),
+                                              ws_i32(b, (uint32_t)(c * f->tiling.chunk + e)));
+                struct ws_value *offset = ws_add(b, ws_mul(b, key, stride),
+                                                 ws_mul(b, d, ws_i32(b, WS_BWD_ELEMENT_BYTES)));
+                pair = e % 2 == 0 ? ws_undefined_i32s(b, 1) : pair;
+                pair = ws_load_half(b, &view, offset, NULL, t * WS_BWD_SIDE * WS_BWD_ELEMENT_BYTES,
+                                    pair, e % 2 == 1);
+                if (e % 2 == 1)
+                    operand = ws_set_element(b, operand, e / 2, pair);
+            }
+            f->dq_keys[t][c] = operand;
+        }
+    }
+}

@@ -1,0 +1,212 @@
+/* Where a workgroup, a wave and a lane work. */
+#include "gen/fmha_bwd/bwd.h"
+#include "ir/layout.h"
+#include "ir/wave.h"
+
+static struct ws_value *divide_up(struct ws_builder *b, struct ws_value *x, int by)
+{
+    return ws_divide_scalars(b, ws_add(b, x, ws_i32(b, (uint32_t)by - 1)), ws_i32(b, (uint32_t)by));
+}
+
+/* The longest sequence's tiles of the job's outer side. */
+static struct ws_value *outer_tiles(struct ws_bwd *f, enum ws_bwd_job job)
+{
+    const bool is_keys = job == WS_BWD_KEYS;
+    struct ws_value *rows =
+        ws_kernel_arg(&f->b, is_keys ? WS_BWD_ARG_seqlen_k : WS_BWD_ARG_seqlen_q);
+    return divide_up(&f->b, rows, f->tiling.outer);
+}
+
+static struct ws_value *job_sequences(struct ws_bwd *f, enum ws_bwd_job job)
+{
+    const bool is_keys = job == WS_BWD_KEYS;
+    struct ws_value *heads =
+        ws_kernel_arg(&f->b, is_keys ? WS_BWD_ARG_heads_k : WS_BWD_ARG_heads_q);
+    return ws_mul(&f->b, ws_kernel_arg(&f->b, WS_BWD_ARG_batch), heads);
+}
+
+struct ws_value *ws_bwd_job_workgroups(struct ws_bwd *f, enum ws_bwd_job job)
+{
+    return ws_mul(&f->b, outer_tiles(f, job), job_sequences(f, job));
+}
+
+/* (batch, head, tile), the last fastest; longest_first makes the tile the slowest. With a causal
+ * mask the first keys have the most queries, and the last queries the most keys. */
+static struct ws_value *decode_grid(struct ws_bwd *f, struct ws_value *workgroup)
+{
+    struct ws_builder *b = &f->b;
+    const bool is_keys = f->job == WS_BWD_KEYS;
+    struct ws_value *heads = ws_kernel_arg(b, is_keys ? WS_BWD_ARG_heads_k : WS_BWD_ARG_heads_q);
+    struct ws_value *tiles = outer_tiles(f, f->job), *sequence, *tile, *head;
+    if (f->spec->lever[WS_LEVER_grid_order] == WS_GRID_ORDER_LONGEST_FIRST) {
+        struct ws_value *sequences = job_sequences(f, f->job);
+        tile = ws_divide_scalars(b, workgroup, sequences);
+        sequence = ws_sub(b, workgroup, ws_mul(b, tile, sequences));
+        if (!is_keys)
+            tile = ws_sub(b, ws_sub(b, tiles, ws_i32(b, 1)), tile);
+    } else {
+        sequence = ws_divide_scalars(b, workgroup, tiles);
+        tile = ws_sub(b, workgroup, ws_mul(b, sequence, tiles));
+    }
+    f->batch = ws_divide_scalars(b, sequence, heads);
+    head = ws_sub(b, sequence, ws_mul(b, f->batch, heads));
+    if (is_keys)
+        f->head_k = head;
+    else
+        f->head_q = head;
+    return tile;
+}
+
+static struct ws_value *load_i32(struct ws_bwd *f, struct ws_value *array, struct ws_value *index)
+{
+    struct ws_builder *b = &f->b;
+    const int bytes = 4;
+    struct ws_value *offset = ws_mul(b, ws_to_i64(b, index), ws_i64(b, (uint64_t)bytes));
+    struct ws_view view = {.base = ws_advance(b, array, offset), .alignment = bytes};
+    return ws_load(b, &view, ws_i32(b, 0), NULL, 0, 1);
+}
+
+void ws_bwd_find_sequence(struct ws_bwd *f)
+{
+    struct ws_builder *b = &f->b;
+    f->seqlen_q = ws_kernel_arg(b, WS_BWD_ARG_seqlen_q);
+    f->seqlen_k = f->stored_k = ws_kernel_arg(b, WS_BWD_ARG_seqlen_k);
+    if (!f->spec->varlen)
+        return;
+    struct ws_value *next = ws_add(b, f->batch, ws_i32(b, 1));
+    struct ws_value *cu_q = ws_kernel_arg(b, WS_BWD_ARG_cu_seqlens_q);
+    struct ws_value *cu_k = ws_kernel_arg(b, WS_BWD_ARG_cu_seqlens_k);
+    struct ws_value *used = ws_kernel_arg(b, WS_BWD_ARG_seqused_k);
+    f->packed_q = load_i32(f, cu_q, f->batch);
+    f->seqlen_q = ws_sub(b, load_i32(f, cu_q, next), f->packed_q);
+    f->packed_k = load_i32(f, cu_k, f->batch);
+    f->stored_k = ws_sub(b, load_i32(f, cu_k, next), f->packed_k);
+    /* Without the array the same entry of another is read, and not used. */
+    struct ws_value *is_all = ws_is_null(b, used);
+    struct ws_value *keys = load_i32(f, ws_select(b, is_all, cu_k, used), f->batch);
+    keys = ws_select(b, is_all, f->stored_k, ws_smin(b, keys, f->stored_k));
+    f->seqlen_k = ws_first_lane(b, ws_smax(b, keys, ws_i32(b, 0)));
+}
+
+/* One side of a window. What is open, or reaches past every key, counts as `most`; with that a sum
+ * with a query cannot overflow. */
+static struct ws_value *window_side(struct ws_bwd *f, int fixed, enum ws_bwd_arg arg,
+                                    struct ws_value *most)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *side =
+        fixed == WS_WINDOW_AT_LAUNCH ? ws_kernel_arg(b, (int)arg) : ws_i32(b, (uint32_t)fixed);
+    return ws_select(b, ws_compare(b, WS_BELOW, side, most), side, most);
+}
+
+void ws_bwd_find_diagonals(struct ws_bwd *f)
+{
+    struct ws_builder *b = &f->b;
+    const struct ws_spec *spec = f->spec;
+    bool is_bottom = spec->align == WS_ALIGN_BOTTOM_RIGHT;
+    f->excess = ws_sub(b, f->seqlen_k, f->seqlen_q);
+    if (ws_is_mutant(f->mutant, bwd_alignment))
+        is_bottom = !is_bottom;
+    struct ws_value *shift = is_bottom ? f->excess : ws_i32(b, 0);
+    f->diagonal = f->behind = NULL;
+    if (spec->mask == WS_MASK_CAUSAL)
+        f->diagonal = shift;
+    if (spec->mask == WS_MASK_WINDOW && spec->window_right != WS_WINDOW_OPEN)
+        f->diagonal = ws_add(b, shift,
+                             window_side(f, spec->window_right, WS_BWD_ARG_window_right,
+                                         is_bottom ? f->seqlen_q : f->seqlen_k));
+    if (spec->mask == WS_MASK_WINDOW && spec->window_left != WS_WINDOW_OPEN)
+        f->behind = ws_sub(b, shift,
+                           window_side(f, spec->window_left, WS_BWD_ARG_window_left,
+                                       is_bottom ? f->seqlen_k : f->seqlen_q));
+    if (f->diagonal && ws_is_mutant(f->mutant, bwd_mask_off_by_one))
+        f->diagonal = ws_add(b, f->diagonal, ws_i32(b, 1));
+}
+
+void ws_bwd_place(struct ws_bwd *f, struct ws_value *workgroup)
+{
+    struct ws_builder *b = &f->b;
+    const int wave_rows = f->tiling.outer_tiles * WS_BWD_SIDE;
+    struct ws_value *tile = decode_grid(f, workgroup);
+    ws_bwd_find_sequence(f);
+    ws_bwd_find_diagonals(f);
+    if (f->job == WS_BWD_QUERIES) /* heads_q is a multiple: head_q / (heads_q / heads_k) */
+        f->head_k = ws_divide_scalars(b, ws_mul(b, f->head_q, ws_kernel_arg(b, WS_BWD_ARG_heads_k)),
+                                      ws_kernel_arg(b, WS_BWD_ARG_heads_q));
+    f->first_outer = ws_mul(b, tile, ws_i32(b, (uint32_t)f->tiling.outer));
+    f->wave_outer = ws_add(b, f->first_outer, ws_mul(b, f->wave, ws_i32(b, (uint32_t)wave_rows)));
+    f->scale = ws_kernel_arg(b, WS_BWD_ARG_scale);
+}
+
+struct ws_value *ws_bwd_stride(struct ws_bwd *f, enum ws_bwd_arg stride, int element_bytes)
+{
+    return ws_mul(&f->b, ws_kernel_arg(&f->b, (int)stride), ws_i64(&f->b, (uint64_t)element_bytes));
+}
+
+struct ws_value *ws_bwd_stride32(struct ws_bwd *f, enum ws_bwd_arg stride, int element_bytes)
+{
+    return ws_to_i32(&f->b, ws_bwd_stride(f, stride, element_bytes));
+}
+
+struct ws_value *ws_bwd_address(struct ws_bwd *f, enum ws_bwd_arg pointer, enum ws_bwd_arg strides,
+                                struct ws_value *head, struct ws_value *token, int element_bytes)
+{
+    struct ws_builder *b = &f->b;
+    const bool is_of_keys = pointer == WS_BWD_ARG_k || pointer == WS_BWD_ARG_v ||
+                            pointer == WS_BWD_ARG_dk || pointer == WS_BWD_ARG_dv;
+    const bool is_packed =
+        f->spec->varlen && pointer != WS_BWD_ARG_bias && pointer != WS_BWD_ARG_dbias;
+    struct ws_value *place = ws_kernel_arg(b, (int)pointer);
+    struct ws_value *index[] = {f->batch, head, token};
+    if (is_packed)
+        index[0] = is_of_keys ? f->packed_k : f->packed_q;
+    for (int i = 0; i < 3; i++) {
+        const int axis = is_packed && i == 0 ? 2 : i;
+        struct ws_value *stride = ws_bwd_stride(f, strides + (enum ws_bwd_arg)axis, element_bytes);
+        place = ws_advance(b, place, ws_mul(b, ws_to_i64(b, index[i]), stride));
+    }
+    return place;
+}
+
+struct ws_value *ws_bwd_of_query_head(struct ws_bwd *f, enum ws_bwd_arg array)
+{
+    struct ws_builder *b = &f->b;
+    const int bytes = 4;
+    struct ws_value *offset = ws_mul(b, ws_to_i64(b, f->head_q), ws_i64(b, (uint64_t)bytes));
+    struct ws_view view = {.base = ws_advance(b, ws_kernel_arg(b, (int)array), offset),
+                           .alignment = bytes};
+    return ws_as_f32(b, ws_load(b, &view, ws_i32(b, 0), NULL, 0, 1));
+}
+
+struct ws_value *ws_bwd_extent(struct ws_bwd *f, struct ws_value *rows, struct ws_value *stride,
+                               struct ws_value *bytes)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *zero = ws_i32(b, 0);
+    struct ws_value *last = ws_sub(b, rows, ws_i32(b, 1));
+    struct ws_value *extent = ws_add(b, ws_mul(b, last, stride), bytes);
+    return ws_select(b, ws_compare(b, WS_SIGNED_LESS, zero, rows), extent, zero);
+}
+
+struct ws_value *ws_bwd_column(struct ws_bwd *f)
+{
+    return ws_and(&f->b, f->lane, ws_i32(&f->b, WS_BWD_SIDE - 1));
+}
+
+struct ws_value *ws_bwd_group(struct ws_bwd *f, int step)
+{
+    struct ws_builder *b = &f->b;
+    if (step == 0)
+        return ws_i32(b, 0);
+    return ws_mul(b, ws_shift_right(b, f->lane, 4), ws_i32(b, (uint32_t)step));
+}
+
+int ws_bwd_element_row(const struct ws_bwd *f, int element)
+{
+    return f->tiling.atom->c(0, element).row;
+}
+
+struct ws_value *ws_bwd_lane_row(struct ws_bwd *f)
+{
+    return ws_layout_row(&f->b, f->tiling.atom->c, f->lane);
+}

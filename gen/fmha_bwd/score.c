@@ -1,0 +1,211 @@
+/* Scores of a tile of inner rows, their gradients, and what both add to the outer rows' sums. */
+#include "gen/fmha_bwd/bwd.h"
+#include "ir/lds.h"
+#include "ir/wave.h"
+
+typedef struct ws_value *tiles[WS_BWD_INNER_MAX][WS_BWD_OUTER_MAX];
+
+static bool ends_phases(const struct ws_bwd *f)
+{
+    return f->spec->lever[WS_LEVER_schedule] == WS_BWD_SCHEDULE_PHASES;
+}
+
+static void end_phase(struct ws_bwd *f)
+{
+    if (ends_phases(f))
+        ws_schedule_barrier(&f->b);
+}
+
+/* What the products of S and dP start from. */
+static void start_tiles(struct ws_bwd *f, tiles starts[WS_BWD_OPERANDS])
+{
+    for (int o = 0; o < WS_BWD_OPERANDS; o++) {
+        for (int t = 0; t < f->tiling.inner_tiles; t++) {
+            struct ws_value *shared = f->job == WS_BWD_KEYS ? ws_bwd_inner_start(f, o, t) : NULL;
+            for (int n = 0; n < f->tiling.outer_tiles; n++)
+                starts[o][t][n] =
+                    shared ? shared : ws_splat(&f->b, f->start[o][n], f->tiling.atom->c_elements);
+        }
+    }
+}
+
+/* sums += inner outer^T, of one operand. */
+static void multiply_rows(struct ws_bwd *f, enum ws_bwd_operand o, tiles sums)
+{
+    for (int c = 0; c < f->tiling.dim[o].chunks; c++) {
+        for (int t = 0; t < f->tiling.inner_tiles; t++) {
+            struct ws_value *a = ws_bwd_inner_rows(f, o, t, c);
+            for (int n = 0; n < f->tiling.outer_tiles; n++)
+                sums[t][n] = ws_multiply(&f->b, f->tiling.atom, a, f->own[o][n][c], sums[t][n]);
+        }
+    }
+}
+
+/* The inner rows of the lane that its outer row sees, from the tile's first and the lane's on. */
+struct limits {
+    struct ws_value *lowest, *highest, *count;
+};
+
+static struct limits find_limits(struct ws_bwd *f, struct ws_value *first, int n)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *start = ws_add(b, first, ws_bwd_lane_row(f));
+    struct limits limits = {NULL};
+    if (f->lowest[n])
+        limits.lowest = ws_sub(b, f->lowest[n], start);
+    if (f->highest[n])
+        limits.highest = ws_sub(b, f->highest[n], start);
+    if (limits.lowest && limits.highest) {
+        struct ws_value *range = ws_sub(b, f->highest[n], f->lowest[n]);
+        limits.count = ws_smax(b, ws_add(b, range, ws_i32(b, 1)), ws_i32(b, 0));
+    }
+    return limits;
+}
+
+static struct ws_value *is_visible(struct ws_bwd *f, const struct limits *limits, int row)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *place = ws_i32(b, (uint32_t)row);
+    if (limits->count)
+        return ws_compare(b, WS_BELOW, ws_sub(b, place, limits->lowest), limits->count);
+    if (limits->lowest)
+        return ws_compare(b, WS_SIGNED_LESS_EQUAL, limits->lowest, place);
+    return ws_compare(b, WS_SIGNED_LESS_EQUAL, place, limits->highest);
+}
+
+static struct ws_value *masked(struct ws_bwd *f, const struct limits *limits, int t,
+                               struct ws_value *p)
+{
+    struct ws_builder *b = &f->b;
+    for (int e = 0; e < f->tiling.atom->c_elements; e++) {
+        struct ws_value *visible =
+            is_visible(f, limits, t * WS_BWD_SIDE + ws_bwd_element_row(f, e));
+        p = ws_set_element(b, p, e, ws_select(b, visible, ws_element(b, p, e), ws_f32(b, 0)));
+    }
+    return p;
+}
+
+static struct ws_value *packed_pairs(struct ws_bwd *f, struct ws_value *x)
+{
+    struct ws_builder *b = &f->b;
+    const int pairs = f->tiling.atom->c_elements / 2;
+    struct ws_value *packed = ws_undefined_i32s(b, pairs);
+    for (int j = 0; j < pairs; j++)
+        packed = ws_set_element(b, packed, j,
+                                ws_pack_pair(b, f->tiling.atom->element, true,
+                                             ws_element(b, x, 2 * j), ws_element(b, x, 2 * j + 1)));
+    return packed;
+}
+
+/* P of a score tile, from its products. */
+static struct ws_value *probabilities(struct ws_bwd *f, struct ws_bwd_scores *scores,
+                                      const struct limits *limits)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *log2 =
+        ws_bwd_modifies(f->spec) ? ws_bwd_modify(f, scores) : ws_fmul(b, scores->s, f->to_log2);
+    struct ws_value *p = log2;
+    for (int e = 0; e < f->tiling.atom->c_elements; e++)
+        p = ws_set_element(b, p, e, ws_exp2(b, ws_element(b, log2, e)));
+    return limits && !ws_is_mutant(f->mutant, bwd_p_unmasked) ? masked(f, limits, scores->inner, p)
+                                                              : p;
+}
+
+/* dS in rows of queries, for dQ. */
+static void store_scores(struct ws_bwd *f, int t, int n, struct ws_value *packed)
+{
+    for (int e = 0; e < f->tiling.atom->c_elements; e++)
+        ws_lds_store_half(&f->b, f->write_scores,
+                          (t * WS_BWD_SIDE + ws_bwd_element_row(f, e)) * f->lds.score_row_bytes +
+                              n * WS_BWD_SIDE * WS_BWD_ELEMENT_BYTES,
+                          ws_element(&f->b, packed, e / 2), e % 2 == 1);
+}
+
+/* P and dS of all score tiles, packed. */
+static void differentiate(struct ws_bwd *f, struct ws_value *first, bool is_masked,
+                          tiles starts[WS_BWD_OPERANDS], tiles sums[WS_BWD_OPERANDS],
+                          tiles packed[WS_BWD_OPERANDS])
+{
+    struct ws_builder *b = &f->b;
+    for (int n = 0; n < f->tiling.outer_tiles; n++) {
+        struct limits limits = is_masked ? find_limits(f, first, n) : (struct limits){NULL};
+        for (int t = 0; t < f->tiling.inner_tiles; t++) {
+            struct ws_bwd_scores scores = {.s = sums[WS_BWD_X][t][n],
+                                           .start = starts[WS_BWD_X][t][n],
+                                           .inner = t,
+                                           .outer = n,
+                                           .first = first};
+            struct ws_value *p = probabilities(f, &scores, is_masked ? &limits : NULL);
+            struct ws_value *ds = ws_fmul(b, p, sums[WS_BWD_Y][t][n]);
+            if (f->spec->bias && f->job == WS_BWD_KEYS)
+                ws_bwd_store_dbias(f, &scores, ds);
+            if (scores.slope)
+                ds = ws_fmul(b, ds, scores.slope);
+            packed[WS_BWD_X][t][n] = packed_pairs(f, ds);
+            if (f->job == WS_BWD_KEYS)
+                packed[WS_BWD_Y][t][n] = packed_pairs(f, p);
+            if (f->job == WS_BWD_KEYS && f->tiling.is_fused)
+                store_scores(f, t, n, packed[WS_BWD_X][t][n]);
+        }
+    }
+}
+
+/* d outer += scores^T inner, of one operand. */
+static void multiply_columns(struct ws_bwd *f, enum ws_bwd_operand o, tiles packed)
+{
+    const int slice_tiles = f->tiling.slice_tiles;
+    for (int s = 0; s < f->tiling.inner_tiles / slice_tiles; s++) {
+        struct ws_value *a[WS_BWD_OUTER_MAX];
+        for (int n = 0; n < f->tiling.outer_tiles; n++) {
+            struct ws_value *own[WS_BWD_INNER_MAX];
+            for (int t = 0; t < slice_tiles; t++)
+                own[t] = packed[s * slice_tiles + t][n];
+            a[n] = ws_bwd_score_operand(f, own, 2 * n + (int)o);
+        }
+        for (int t = 0; t < f->tiling.dim[o].tiles; t++) {
+            struct ws_value *x = ws_bwd_inner_columns(f, o, s, t);
+            for (int n = 0; n < f->tiling.outer_tiles; n++)
+                f->sum[o][n][t] = ws_multiply(&f->b, f->tiling.atom, a[n], x, f->sum[o][n][t]);
+        }
+    }
+}
+
+static void interleave(struct ws_bwd *f)
+{
+    const int most = 512, steps = f->spec->lever[WS_LEVER_sched_steps];
+    if (f->spec->lever[WS_LEVER_schedule] != WS_BWD_SCHEDULE_GROUPS)
+        return;
+    int products = 0;
+    for (int o = 0; o < WS_BWD_OPERANDS; o++)
+        products += f->tiling.inner_tiles * f->tiling.outer_tiles *
+                    (f->tiling.dim[o].padded / f->tiling.atom->k + f->tiling.dim[o].tiles);
+    for (int i = 0; i < products && i < most; i += steps) {
+        ws_schedule_group(&f->b, WS_SCHEDULE_LDS_LOAD, 1, 0);
+        ws_schedule_group(&f->b, WS_SCHEDULE_MATRIX, steps, 0);
+    }
+}
+
+void ws_bwd_process(struct ws_bwd *f, struct ws_value *first, bool is_masked)
+{
+    tiles starts[WS_BWD_OPERANDS], sums[WS_BWD_OPERANDS], packed[WS_BWD_OPERANDS];
+    struct ws_value *zeros = ws_splat(&f->b, ws_f32(&f->b, 0), f->tiling.atom->c_elements);
+    start_tiles(f, starts);
+    for (int t = 0; t < f->tiling.inner_tiles; t++) {
+        for (int n = 0; n < f->tiling.outer_tiles; n++) {
+            sums[WS_BWD_X][t][n] = ws_bwd_modifies(f->spec) ? zeros : starts[WS_BWD_X][t][n];
+            sums[WS_BWD_Y][t][n] = starts[WS_BWD_Y][t][n];
+        }
+    }
+    multiply_rows(f, WS_BWD_X, sums[WS_BWD_X]);
+    end_phase(f);
+    multiply_rows(f, WS_BWD_Y, sums[WS_BWD_Y]);
+    end_phase(f);
+    differentiate(f, first, is_masked, starts, sums, packed);
+    end_phase(f);
+    if (f->job == WS_BWD_KEYS)
+        multiply_columns(f, WS_BWD_Y, packed[WS_BWD_Y]);
+    end_phase(f);
+    multiply_columns(f, WS_BWD_X, packed[WS_BWD_X]);
+    interleave(f);
+    end_phase(f);
+}

@@ -1,0 +1,435 @@
+/* Copies tiles of the inner rows to LDS, in rows and transposed, and what their scores start from.
+ */
+#include <limits.h>
+
+#include "gen/fmha_bwd/bwd.h"
+#include "ir/lds.h"
+#include "ir/wave.h"
+
+enum {
+    UNIT = WS_BWD_UNIT,
+    UNIT_BYTES = UNIT * WS_BWD_ELEMENT_BYTES,
+    PIECE_ELEMENTS = WS_BWD_PIECE / WS_BWD_ELEMENT_BYTES,
+    GROUP_BYTES = WS_BWD_SIDE * WS_BWD_PIECE, /* of a transposed fragment, one group's part */
+    F32_BYTES = 4,
+};
+
+struct tensor {
+    enum ws_bwd_arg pointer, strides, token_stride;
+};
+#define TENSOR(name)                                                                               \
+    {WS_BWD_ARG_##name, WS_BWD_ARG_##name##_batch_stride, WS_BWD_ARG_##name##_token_stride}
+static const struct tensor inner_tensors[WS_BWD_JOBS][WS_BWD_OPERANDS] = {
+    [WS_BWD_KEYS] = {TENSOR(q), TENSOR(dout)},
+    [WS_BWD_QUERIES] = {TENSOR(k), TENSOR(v)},
+};
+static const struct tensor start_tensors[WS_BWD_OPERANDS] = {TENSOR(lse), TENSOR(delta)};
+
+static struct ws_value *times(struct ws_bwd *f, struct ws_value *x, int by)
+{
+    return ws_mul(&f->b, x, ws_i32(&f->b, (uint32_t)by));
+}
+
+static struct ws_value *plus(struct ws_bwd *f, struct ws_value *x, int more)
+{
+    return ws_add(&f->b, x, ws_i32(&f->b, (uint32_t)more));
+}
+
+static struct ws_value *over(struct ws_bwd *f, struct ws_value *x, int by)
+{
+    return ws_divide(&f->b, x, ws_i32(&f->b, (uint32_t)by));
+}
+
+static struct ws_value *modulo(struct ws_bwd *f, struct ws_value *x, int by)
+{
+    return ws_remainder(&f->b, x, ws_i32(&f->b, (uint32_t)by));
+}
+
+/* Bytes of an operand's transposed fragment: all groups' parts. */
+static int fragment_bytes(const struct ws_bwd *f)
+{
+    return f->tiling.slice_tiles * WS_BWD_SIDE * WS_BWD_SIDE * WS_BWD_ELEMENT_BYTES;
+}
+
+/* Quads of neighbouring elements that a lane's part of a score tile has. */
+static int quads(const struct ws_bwd *f)
+{
+    return f->tiling.atom->c_elements / UNIT;
+}
+
+/* The rows of an LDS round are those of a quad of a lane group: the first of the `number`th. */
+static struct ws_value *unit_row(struct ws_bwd *f, struct ws_value *tile, struct ws_value *number)
+{
+    const struct ws_atom *atom = f->tiling.atom;
+    struct ws_value *group = over(f, number, quads(f)), *quad = modulo(f, number, quads(f));
+    struct ws_value *row = times(f, group, atom->c(WS_BWD_SIDE, 0).row);
+    if (quads(f) > 1)
+        row = ws_add(&f->b, row, times(f, quad, atom->c(0, UNIT).row));
+    return ws_add(&f->b, times(f, tile, WS_BWD_SIDE), row);
+}
+
+/* Of a unit: where its first head dim, number z in units, goes in the transposed copy. */
+static struct ws_value *unit_column(struct ws_bwd *f, const struct ws_bwd_dim *dim,
+                                    struct ws_value *tile, struct ws_value *number,
+                                    struct ws_value *z)
+{
+    struct ws_builder *b = &f->b;
+    const int slice_tiles = f->tiling.slice_tiles, deal = dim->deal;
+    const int slice_bytes = dim->tiles * fragment_bytes(f), of_deal = WS_BWD_SIDE / UNIT * deal;
+    struct ws_value *group = over(f, number, quads(f));
+    struct ws_value *quad =
+        ws_add(b, times(f, modulo(f, tile, slice_tiles), quads(f)), modulo(f, number, quads(f)));
+    struct ws_value *place = times(f, over(f, tile, slice_tiles), slice_bytes);
+    place = ws_add(b, place, times(f, group, GROUP_BYTES));
+    place = ws_add(b, place, times(f, quad, UNIT_BYTES));
+    place = ws_add(b, place, times(f, over(f, z, of_deal), deal * fragment_bytes(f)));
+    return ws_add(b, place, times(f, modulo(f, z, of_deal), UNIT / deal * WS_BWD_PIECE));
+}
+
+/* One operand's part in a round. */
+struct share {
+    struct ws_value *source, *rows, *columns;
+};
+
+static struct share share_of(struct ws_bwd *f, enum ws_bwd_operand o, bool is_unit,
+                             struct ws_value *index)
+{
+    struct ws_builder *b = &f->b;
+    const struct ws_bwd_dim *dim = &f->tiling.dim[o];
+    const int wide = is_unit ? UNIT : PIECE_ELEMENTS, across = dim->padded / wide;
+    const int all = f->tiling.inner / (is_unit ? UNIT : 1) * across;
+    struct share share = {NULL};
+    index = ws_smin(b, index, ws_i32(b, (uint32_t)all - 1)); /* within the wave */
+    struct ws_value *z = modulo(f, index, across), *row = over(f, index, across);
+    if (is_unit) {
+        struct ws_value *tile = over(f, row, WS_BWD_SIDE / UNIT);
+        struct ws_value *number = modulo(f, row, WS_BWD_SIDE / UNIT);
+        row = unit_row(f, tile, number);
+        share.columns =
+            plus(f, ws_add(b, f->array, unit_column(f, dim, tile, number, z)), f->lds.columns[o]);
+    }
+    struct ws_value *bytes = times(f, z, wide * WS_BWD_ELEMENT_BYTES);
+    struct ws_value *stride =
+        ws_bwd_stride32(f, inner_tensors[f->job][o].token_stride, WS_BWD_ELEMENT_BYTES);
+    share.source = ws_add(b, ws_mul(b, row, stride), bytes);
+    if (dim->padded > dim->dim) /* padding is read past every extent: zeros */
+        share.source =
+            ws_select(b, ws_compare(b, WS_SIGNED_LESS, z, ws_i32(b, (uint32_t)(dim->dim / wide))),
+                      share.source, ws_i32(b, (uint32_t)INT32_MIN));
+    share.rows = ws_add(b, f->array, ws_add(b, times(f, row, dim->row_bytes), bytes));
+    share.rows = plus(f, share.rows, f->lds.rows[o]);
+    return share;
+}
+
+static void set_columns(struct ws_bwd *f, struct ws_bwd_round *round, const struct ws_bwd_dim *dim)
+{
+    for (int j = 0; j < UNIT; j++)
+        round->next_column[j] = j % dim->deal * fragment_bytes(f) + j / dim->deal * WS_BWD_PIECE;
+}
+
+/* The first wave's slot of an operand, and how many slots there are, a wave in a round each. */
+struct slots {
+    int first[WS_BWD_OPERANDS], count[WS_BWD_OPERANDS];
+    int all;
+};
+
+static int slot_count(const struct ws_bwd *f, enum ws_bwd_operand o, bool is_unit)
+{
+    const int elements = f->tiling.inner * f->tiling.dim[o].padded;
+    const int each = (is_unit ? UNIT * UNIT : PIECE_ELEMENTS) * f->tiling.target->wave_size;
+    return (elements + each - 1) / each;
+}
+
+static void add_round(struct ws_bwd *f, const struct slots *slots, int first, bool is_unit)
+{
+    struct ws_builder *b = &f->b;
+    const int waves = f->tiling.waves, lanes = f->tiling.target->wave_size;
+    const int past_x = slots->first[WS_BWD_X] + slots->count[WS_BWD_X];
+    const bool has_x = first<past_x, has_y = first + waves> past_x && slots->count[WS_BWD_Y] > 0 &&
+                       first + waves > slots->first[WS_BWD_Y];
+    struct ws_bwd_round *round = &f->round[f->rounds++];
+    *round = (struct ws_bwd_round){.is_unit = is_unit,
+                                   .operand = has_x ? WS_BWD_X : WS_BWD_Y,
+                                   .row_bytes = f->tiling.dim[WS_BWD_X].row_bytes,
+                                   .row_step = f->tiling.atom->c(0, 1).row};
+    struct ws_value *slot = plus(f, f->wave, first), *lane = f->lane;
+    struct share of[WS_BWD_OPERANDS] = {{NULL}};
+    for (int o = 0; o < WS_BWD_OPERANDS; o++) {
+        struct ws_value *local = plus(f, slot, -slots->first[o]);
+        if (o == WS_BWD_X ? has_x : has_y)
+            of[o] = share_of(f, o, is_unit, ws_add(b, times(f, local, lanes), lane));
+    }
+    struct share share = of[round->operand];
+    if (has_x && has_y) {
+        struct ws_value *is_x = ws_compare(b, WS_SIGNED_LESS, slot, ws_i32(b, (uint32_t)past_x));
+        round->is_x = is_x;
+        share.source = ws_select(b, is_x, of[0].source, of[1].source);
+        share.rows = ws_select(b, is_x, of[0].rows, of[1].rows);
+        if (is_unit)
+            share.columns = ws_select(b, is_x, of[0].columns, of[1].columns);
+    }
+    round->source = share.source;
+    round->rows = share.rows;
+    round->columns = share.columns;
+    set_columns(f, round, &f->tiling.dim[round->operand]);
+    if (first + waves > slots->all)
+        round->is_active =
+            ws_compare(b, WS_SIGNED_LESS, f->wave, ws_i32(b, (uint32_t)(slots->all - first)));
+}
+
+static void add_rounds(struct ws_bwd *f, bool has_x, bool has_y, bool is_unit)
+{
+    const int waves = f->tiling.waves;
+    struct slots slots = {.all = 0};
+    if (has_x)
+        slots.all = slots.count[WS_BWD_X] = slot_count(f, WS_BWD_X, is_unit);
+    slots.first[WS_BWD_Y] = slots.all;
+    if (has_x && has_y && f->tiling.dim[WS_BWD_X].deal != f->tiling.dim[WS_BWD_Y].deal) {
+        add_rounds(f, true, false, is_unit);
+        add_rounds(f, false, true, is_unit);
+        return;
+    }
+    if (has_y)
+        slots.all += slots.count[WS_BWD_Y] = slot_count(f, WS_BWD_Y, is_unit);
+    for (int first = 0; first < slots.all; first += waves)
+        add_round(f, &slots, first, is_unit);
+}
+
+int ws_bwd_rounds(const struct ws_bwd_tiling *tiling)
+{
+    const int each = WS_BWD_UNIT * WS_BWD_UNIT * tiling->target->wave_size;
+    int slots = 0;
+    for (int o = 0; o < WS_BWD_OPERANDS; o++)
+        slots += (tiling->inner * tiling->dim[o].padded + each - 1) / each;
+    return (slots + tiling->waves - 1) / tiling->waves + 1;
+}
+
+static void start_starts(struct ws_bwd *f)
+{
+    struct ws_builder *b = &f->b;
+    const struct ws_atom *atom = f->tiling.atom;
+    struct ws_value *row = f->item, *place = row;
+    if (atom->c(0, 1).row > 1) { /* rows of a lane group side by side */
+        struct ws_value *in_tile = ws_and(b, row, ws_i32(b, WS_BWD_SIDE - 1));
+        struct ws_value *group = ws_and(b, row, ws_i32(b, 1));
+        place = ws_add(b, ws_sub(b, row, in_tile),
+                       ws_add(b, times(f, group, atom->c_elements), ws_shift_right(b, in_tile, 1)));
+    }
+    f->start_place = plus(f, ws_add(b, f->array, times(f, place, F32_BYTES)), f->lds.starts);
+    f->is_starting = NULL;
+    if (f->tiling.threads > f->tiling.inner)
+        f->is_starting = ws_compare(b, WS_SIGNED_LESS, row, ws_i32(b, (uint32_t)f->tiling.inner));
+}
+
+void ws_bwd_start_rounds(struct ws_bwd *f)
+{
+    const bool is_keys = f->job == WS_BWD_KEYS;
+    f->rounds = 0;
+    if (!f->tiling.has_columns) {
+        add_rounds(f, true, true, false);
+    } else {
+        add_rounds(f, true, is_keys, true);
+        if (!is_keys)
+            add_rounds(f, false, true, false);
+    }
+    if (is_keys)
+        start_starts(f);
+}
+
+void ws_bwd_start_head(struct ws_bwd *f, struct ws_value *first_inner)
+{
+    struct ws_builder *b = &f->b;
+    const bool is_keys = f->job == WS_BWD_KEYS;
+    struct ws_value *length = is_keys ? f->seqlen_q : f->seqlen_k;
+    struct ws_value *head = is_keys ? f->head_q : f->head_k;
+    f->rows_left = ws_sub(b, length, first_inner);
+    for (int o = 0; o < WS_BWD_OPERANDS; o++) {
+        const struct tensor *tensor = &inner_tensors[f->job][o];
+        struct ws_value *place = ws_bwd_address(f, tensor->pointer, tensor->strides, head,
+                                                first_inner, WS_BWD_ELEMENT_BYTES);
+        f->base[o] = ws_view_base(b, WS_ADDRESSING_BUFFER, place);
+        f->stride[o] = ws_bwd_stride32(f, tensor->token_stride, WS_BWD_ELEMENT_BYTES);
+        f->step[o] = ws_mul(b, ws_bwd_stride(f, tensor->token_stride, WS_BWD_ELEMENT_BYTES),
+                            ws_i64(b, (uint64_t)f->tiling.inner));
+    }
+    for (int i = 0; i < f->rounds; i++) {
+        struct ws_bwd_round *round = &f->round[i];
+        if (round->is_x)
+            round->base = ws_select(b, round->is_x, f->base[0], f->base[1]);
+    }
+    for (int o = 0; is_keys && o < WS_BWD_OPERANDS; o++) {
+        const struct tensor *tensor = &start_tensors[o];
+        struct ws_value *place =
+            ws_bwd_address(f, tensor->pointer, tensor->strides, f->head_q, first_inner, F32_BYTES);
+        f->start_base[o] = ws_view_base(b, WS_ADDRESSING_BUFFER, place);
+        f->start_stride[o] = ws_bwd_stride32(f, tensor->token_stride, F32_BYTES);
+        f->start_step[o] = ws_mul(b, ws_bwd_stride(f, tensor->token_stride, F32_BYTES),
+                                  ws_i64(b, (uint64_t)f->tiling.inner));
+    }
+}
+
+static bool is_pure(const struct ws_bwd *f, enum ws_bwd_operand o)
+{
+    for (int i = 0; i < f->rounds; i++)
+        if (!f->round[i].is_x && f->round[i].operand == o)
+            return true;
+    return false;
+}
+
+int ws_bwd_stage_carried(struct ws_bwd *f, struct ws_value **carried[])
+{
+    int count = 0;
+    carried[count++] = &f->rows_left;
+    for (int o = 0; o < WS_BWD_OPERANDS; o++) {
+        if (is_pure(f, o))
+            carried[count++] = &f->base[o];
+        if (f->job == WS_BWD_KEYS)
+            carried[count++] = &f->start_base[o];
+    }
+    for (int i = 0; i < f->rounds; i++)
+        if (f->round[i].is_x)
+            carried[count++] = &f->round[i].base;
+    return count;
+}
+
+/* Rows that are a lane's constant away from its first: by a scalar offset where the range check
+ * sees that. */
+static struct ws_value *load_row(struct ws_bwd *f, const struct ws_view *view,
+                                 struct ws_value *place, struct ws_value *more, int dwords)
+{
+    struct ws_builder *b = &f->b;
+    if (!f->tiling.target->accumulation_vgprs && more)
+        return ws_load(b, view, ws_add(b, place, more), NULL, 0, dwords);
+    return ws_load(b, view, place, more, 0, dwords);
+}
+
+static struct ws_value *pick(struct ws_bwd *f, const struct ws_bwd_round *round,
+                             struct ws_value *const of[WS_BWD_OPERANDS])
+{
+    return round->is_x ? ws_select(&f->b, round->is_x, of[0], of[1]) : of[round->operand];
+}
+
+static void load_round(struct ws_bwd *f, struct ws_bwd_round *round, struct ws_value *rows)
+{
+    struct ws_builder *b = &f->b;
+    const int dword_bytes = 4;
+    struct ws_value *row_bytes[WS_BWD_OPERANDS], *extent;
+    for (int o = 0; o < WS_BWD_OPERANDS; o++)
+        row_bytes[o] = ws_i32(b, (uint32_t)(f->tiling.dim[o].dim * WS_BWD_ELEMENT_BYTES));
+    struct ws_view view = {.addressing = WS_ADDRESSING_BUFFER,
+                           .base = round->is_x ? round->base : f->base[round->operand],
+                           .alignment = f->spec->alignment};
+    struct ws_value *stride = pick(f, round, f->stride);
+    extent = ws_bwd_extent(f, rows, stride, pick(f, round, row_bytes));
+    ws_view_limit(b, &view, extent);
+    if (!round->is_unit) {
+        round->loaded[0] = ws_load(b, &view, round->source, NULL, 0, WS_BWD_PIECE / dword_bytes);
+        return;
+    }
+    for (int y = 0; y < UNIT; y++) {
+        struct ws_value *more = y > 0 ? times(f, stride, y * round->row_step) : NULL;
+        round->loaded[y] = load_row(f, &view, round->source, more, UNIT_BYTES / dword_bytes);
+    }
+}
+
+static struct ws_value *advanced(struct ws_bwd *f, struct ws_value *base, struct ws_value *step)
+{
+    struct ws_view view = {.addressing = WS_ADDRESSING_BUFFER, .base = base};
+    return ws_view_advance(&f->b, &view, step);
+}
+
+static void load_starts(struct ws_bwd *f, struct ws_value *rows)
+{
+    struct ws_builder *b = &f->b;
+    f->start_left = f->rows_left;
+    for (int o = 0; o < WS_BWD_OPERANDS; o++) {
+        struct ws_view view = {
+            .addressing = WS_ADDRESSING_BUFFER, .base = f->start_base[o], .alignment = F32_BYTES};
+        struct ws_value *stride = f->start_stride[o];
+        ws_view_limit(b, &view, ws_bwd_extent(f, rows, stride, ws_i32(b, F32_BYTES)));
+        struct ws_value *bits = ws_load(b, &view, ws_mul(b, f->item, stride), NULL, 0, 1);
+        f->start_loaded[o] = ws_as_f32(b, bits);
+        f->start_base[o] = advanced(f, f->start_base[o], f->start_step[o]);
+    }
+}
+
+void ws_bwd_stage_load(struct ws_bwd *f)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *rows = ws_smin(b, f->rows_left, ws_i32(b, (uint32_t)f->tiling.inner));
+    for (int i = 0; i < f->rounds; i++)
+        load_round(f, &f->round[i], rows);
+    if (f->job == WS_BWD_KEYS)
+        load_starts(f, rows);
+    for (int o = 0; o < WS_BWD_OPERANDS; o++)
+        if (is_pure(f, o))
+            f->base[o] = advanced(f, f->base[o], f->step[o]);
+    for (int i = 0; i < f->rounds; i++)
+        if (f->round[i].is_x)
+            f->round[i].base = advanced(f, f->round[i].base, pick(f, &f->round[i], f->step));
+    f->rows_left = ws_sub(b, f->rows_left, ws_i32(b, (uint32_t)f->tiling.inner));
+}
+
+/* Head dim j of a unit's rows, in pairs. */
+static struct ws_value *unit_dim(struct ws_bwd *f, const struct ws_bwd_round *round, int j)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *column = ws_undefined_i32s(b, UNIT / 2);
+    for (int pair = 0; pair < UNIT / 2; pair++) {
+        struct ws_value *x = ws_element(b, round->loaded[2 * pair], j / 2);
+        struct ws_value *y = ws_element(b, round->loaded[2 * pair + 1], j / 2);
+        struct ws_value *both = j % 2 == 0 ? ws_low_halves(b, x, y) : ws_high_halves(b, x, y);
+        column = ws_set_element(b, column, pair, both);
+    }
+    return column;
+}
+
+static void store_round(struct ws_bwd *f, struct ws_bwd_round *round)
+{
+    struct ws_builder *b = &f->b;
+    if (!round->is_unit) {
+        ws_lds_store(b, round->rows, 0, round->loaded[0], WS_BWD_PIECE);
+        return;
+    }
+    for (int y = 0; y < UNIT; y++)
+        ws_lds_store(b, round->rows, y * round->row_step * round->row_bytes, round->loaded[y],
+                     UNIT_BYTES);
+    for (int j = 0; j < UNIT; j++)
+        ws_lds_store(b, round->columns, round->next_column[j], unit_dim(f, round, j), UNIT_BYTES);
+}
+
+void ws_bwd_stage_store(struct ws_bwd *f)
+{
+    for (int i = 0; i < f->rounds; i++)
+        if (!f->round[i].is_active)
+            store_round(f, &f->round[i]);
+}
+
+static void store_starts(struct ws_bwd *f)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_branch branch;
+    struct ws_value *exists = ws_compare(b, WS_SIGNED_LESS, f->item, f->start_left);
+    if (f->is_starting)
+        ws_branch_begin(b, &branch, f->is_starting, false, NULL, 0);
+    struct ws_value *lse = ws_bwd_score_start(f, f->start_loaded[WS_BWD_X], exists);
+    struct ws_value *delta = ws_fneg(b, f->start_loaded[WS_BWD_Y]);
+    ws_lds_store(b, f->start_place, 0, ws_as_i32(b, lse), F32_BYTES);
+    ws_lds_store(b, f->start_place, f->tiling.inner * F32_BYTES, ws_as_i32(b, delta), F32_BYTES);
+    if (f->is_starting)
+        ws_branch_end(b, &branch);
+}
+
+void ws_bwd_stage_end(struct ws_bwd *f)
+{
+    for (int i = 0; i < f->rounds; i++) {
+        struct ws_branch branch;
+        if (!f->round[i].is_active)
+            continue;
+        ws_branch_begin(&f->b, &branch, f->round[i].is_active, false, NULL, 0);
+        store_round(f, &f->round[i]);
+        ws_branch_end(&f->b, &branch);
+    }
+    if (f->job == WS_BWD_KEYS)
+        store_starts(f);
+}

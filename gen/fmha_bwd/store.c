@@ -1,0 +1,95 @@
+/* The end of a job: the outer rows' gradients. */
+#include "gen/fmha_bwd/bwd.h"
+#include "ir/wave.h"
+
+struct tensor {
+    enum ws_bwd_arg pointer, strides, token_stride;
+};
+#define TENSOR(name)                                                                               \
+    {WS_BWD_ARG_##name, WS_BWD_ARG_##name##_batch_stride, WS_BWD_ARG_##name##_token_stride}
+static const struct tensor gradients[WS_BWD_JOBS][WS_BWD_OPERANDS] = {
+    [WS_BWD_KEYS] = {TENSOR(dk), TENSOR(dv)},
+    [WS_BWD_QUERIES] = {TENSOR(dq)},
+};
+
+/* The `deal` neighbouring head dims that the lane has of one of its rows. */
+static struct ws_value *neighbours(struct ws_bwd *f, enum ws_bwd_operand o, int n, int first, int e)
+{
+    struct ws_builder *b = &f->b;
+    const int deal = f->tiling.dim[o].deal, pairs = deal > 1 ? deal / 2 : 1;
+    struct ws_value *packed = ws_undefined_i32s(b, pairs);
+    for (int p = 0; p < pairs; p++) {
+        struct ws_value *pair = NULL;
+        for (int half = 0; half < 2; half++) {
+            const int t = deal > 1 ? first + 2 * p + half : first;
+            struct ws_value *x = ws_element(b, f->sum[o][n][t], e);
+            if (o == WS_BWD_X)
+                x = ws_fmul(b, x, f->scale);
+            pair = half == 0 ? ws_splat(b, x, 2) : ws_set_element(b, pair, 1, x);
+        }
+        packed = ws_set_element(b, packed, p, ws_pack(b, f->tiling.atom->element, pair));
+    }
+    return packed;
+}
+
+static void store_group(struct ws_bwd *f, enum ws_bwd_operand o, int n, int first, int e,
+                        struct ws_value *row_offset, struct ws_view *view)
+{
+    struct ws_builder *b = &f->b;
+    const struct ws_bwd_dim *dim = &f->tiling.dim[o];
+    const int start = first * WS_BWD_SIDE, bytes = dim->deal * WS_BWD_ELEMENT_BYTES;
+    const bool is_partial = start + WS_BWD_SIDE * dim->deal > dim->dim;
+    struct ws_branch branch;
+    struct ws_value *column = ws_mul(b, ws_bwd_column(f), ws_i32(b, (uint32_t)dim->deal));
+    if (start >= dim->dim)
+        return;
+    if (is_partial)
+        ws_branch_begin(
+            b, &branch,
+            ws_compare(b, WS_SIGNED_LESS, column, ws_i32(b, (uint32_t)(dim->dim - start))), false,
+            NULL, 0);
+    struct ws_value *offset =
+        ws_add(b, row_offset, ws_mul(b, column, ws_i32(b, WS_BWD_ELEMENT_BYTES)));
+    struct ws_value *packed = neighbours(f, o, n, first, e);
+    view->alignment = bytes < f->spec->alignment ? bytes : f->spec->alignment;
+    if (dim->deal == 1)
+        ws_store_half(b, view, offset, start * WS_BWD_ELEMENT_BYTES, packed, false);
+    else
+        ws_store(b, view, offset, start * WS_BWD_ELEMENT_BYTES, packed);
+    if (is_partial)
+        ws_branch_end(b, &branch);
+}
+
+static void store_operand(struct ws_bwd *f, enum ws_bwd_operand o, struct ws_value *length)
+{
+    struct ws_builder *b = &f->b;
+    const struct tensor *tensor = &gradients[f->job][o];
+    const struct ws_bwd_dim *dim = &f->tiling.dim[o];
+    struct ws_value *head = f->job == WS_BWD_KEYS ? f->head_k : f->head_q;
+    struct ws_view view = {.base = ws_bwd_address(f, tensor->pointer, tensor->strides, head,
+                                                  f->wave_outer, WS_BWD_ELEMENT_BYTES)};
+    struct ws_value *stride = ws_bwd_stride32(f, tensor->token_stride, WS_BWD_ELEMENT_BYTES);
+    struct ws_value *left = ws_sub(b, length, f->wave_outer);
+    if (o == WS_BWD_X && f->job == WS_BWD_KEYS && ws_is_mutant(f->mutant, bwd_dk_dropped))
+        left =
+            ws_select(b, ws_compare(b, WS_EQUAL, f->wave_outer, ws_i32(b, 0)), ws_i32(b, 0), left);
+    for (int n = 0; n < f->tiling.outer_tiles; n++) {
+        for (int e = 0; e < f->tiling.atom->c_elements; e++) {
+            const int more = n * WS_BWD_SIDE + ws_bwd_element_row(f, e);
+            struct ws_value *row = ws_add(b, ws_bwd_lane_row(f), ws_i32(b, (uint32_t)more));
+            struct ws_branch branch;
+            ws_branch_begin(b, &branch, ws_compare(b, WS_SIGNED_LESS, row, left), false, NULL, 0);
+            for (int first = 0; first < dim->tiles; first += dim->deal)
+                store_group(f, o, n, first, e, ws_mul(b, row, stride), &view);
+            ws_branch_end(b, &branch);
+        }
+    }
+}
+
+void ws_bwd_store(struct ws_bwd *f)
+{
+    const bool is_keys = f->job == WS_BWD_KEYS;
+    store_operand(f, WS_BWD_X, is_keys ? f->stored_k : f->seqlen_q);
+    if (is_keys)
+        store_operand(f, WS_BWD_Y, f->stored_k);
+}

@@ -1,0 +1,119 @@
+/* The sizes of tiles and operands, and where they lie in LDS. */
+#include "gen/fmha_bwd/bwd.h"
+
+static int round_up(int x, int to)
+{
+    return (x + to - 1) / to * to;
+}
+
+static struct ws_bwd_dim dim_of(const struct ws_spec *spec, const struct ws_bwd_tiling *t, int dim)
+{
+    const bool is_padded = spec->lever[WS_LEVER_lds_layout] == WS_LDS_LAYOUT_PADDED;
+    struct ws_bwd_dim d = {.dim = dim, .padded = round_up(dim, t->chunk)};
+    d.tiles = d.padded / WS_BWD_SIDE;
+    d.chunks = d.padded / t->chunk;
+    d.deal = d.tiles % 4 == 0 ? 4 : d.tiles % 2 == 0 ? 2 : 1;
+    d.row_bytes = d.padded * WS_BWD_ELEMENT_BYTES + (is_padded ? WS_BWD_PIECE : 0);
+    return d;
+}
+
+struct ws_bwd_tiling ws_bwd_tiling(const struct ws_spec *spec)
+{
+    const int wide = WS_BWD_PIECE / WS_BWD_ELEMENT_BYTES, elements_max = 16;
+    const int *lever = spec->lever;
+    const struct ws_target *target = ws_target_find(spec->arch);
+    const enum ws_element element = spec->dtype == WS_F16 ? WS_ELEMENT_F16 : WS_ELEMENT_BF16;
+    struct ws_bwd_tiling t = {
+        .target = target,
+        .atom = ws_atom_find(target, element, WS_BWD_SIDE, WS_BWD_SIDE, elements_max),
+        .groups = target->wave_size / WS_BWD_SIDE,
+        .waves = lever[WS_LEVER_num_waves],
+        .inner = lever[WS_LEVER_block_m],
+        .outer = lever[WS_LEVER_block_n],
+        .has_columns = lever[WS_LEVER_transposed_tiles] != 0,
+        .is_fused = lever[WS_LEVER_dq_mode] == WS_DQ_MODE_ATOMIC,
+    };
+    t.threads = t.waves * target->wave_size;
+    if (!t.atom)
+        return t;
+    t.is_exchanged = t.atom->a(WS_BWD_SIDE, 0).column == 0;
+    t.run = t.is_exchanged ? t.atom->k : wide;
+    t.chunk = t.is_exchanged ? t.atom->k : t.groups * t.run;
+    t.chunk_step = t.is_exchanged ? 0 : t.run;
+    t.slice_tiles = t.is_exchanged ? 1 : t.run / t.atom->c_elements;
+    t.inner_tiles = t.inner / WS_BWD_SIDE;
+    t.outer_tiles = t.outer / t.waves / WS_BWD_SIDE;
+    t.dim[WS_BWD_X] = dim_of(spec, &t, spec->head_dim_qk);
+    t.dim[WS_BWD_Y] = dim_of(spec, &t, spec->head_dim_v);
+    for (int o = 0; o < WS_BWD_OPERANDS; o++) /* a round may copy of both */
+        if (t.dim[o].row_bytes < t.dim[1 - o].row_bytes)
+            t.dim[o].row_bytes = t.dim[1 - o].row_bytes;
+    if (t.is_fused)
+        t.dq_tiles = t.inner_tiles * t.dim[WS_BWD_X].tiles / t.waves;
+    return t;
+}
+
+struct ws_bwd_lds ws_bwd_lds(const struct ws_spec *spec, const struct ws_bwd_tiling *t,
+                             enum ws_bwd_job job)
+{
+    const int f32_bytes = 4, operands = 2;
+    const bool is_padded = spec->lever[WS_LEVER_lds_layout] == WS_LDS_LAYOUT_PADDED;
+    const bool is_keys = job == WS_BWD_KEYS;
+    struct ws_bwd_lds lds = {.bytes = 0};
+    for (int o = 0; o < WS_BWD_OPERANDS; o++) {
+        lds.rows[o] = lds.bytes;
+        lds.bytes += t->inner * t->dim[o].row_bytes;
+    }
+    for (int o = 0; o < WS_BWD_OPERANDS; o++) {
+        lds.columns[o] = lds.bytes;
+        if (t->has_columns && (o == WS_BWD_X || is_keys))
+            lds.bytes += t->inner * t->dim[o].padded * WS_BWD_ELEMENT_BYTES;
+    }
+    lds.starts = lds.bytes;
+    lds.bytes += is_keys ? operands * t->inner * f32_bytes : 0;
+    lds.scores = lds.bytes;
+    lds.score_row_bytes = t->outer * WS_BWD_ELEMENT_BYTES + (is_padded ? WS_BWD_PIECE : 0);
+    lds.bytes += is_keys && t->is_fused ? t->inner * lds.score_row_bytes : 0;
+    lds.exchange = lds.bytes;
+    if (t->is_exchanged)
+        lds.bytes += t->waves * operands * t->outer_tiles * t->target->wave_size * WS_BWD_PIECE;
+    return lds;
+}
+
+bool ws_bwd_has_job(const struct ws_spec *spec, enum ws_bwd_job job)
+{
+    if (job == WS_BWD_KEYS)
+        return spec->part == WS_PART_MAIN;
+    return spec->part == WS_PART_DQ || (spec->part == WS_PART_MAIN &&
+                                        spec->lever[WS_LEVER_dq_mode] == WS_DQ_MODE_DETERMINISTIC);
+}
+
+bool ws_bwd_modifies(const struct ws_spec *spec)
+{
+    return spec->softcap || spec->alibi || spec->bias;
+}
+
+int ws_fmha_bwd_steps(const struct ws_spec *spec, struct ws_spec steps[WS_FMHA_BWD_STEPS_MAX])
+{
+    int count = 0;
+    struct ws_spec fresh;
+    ws_spec_init(&fresh, WS_KERNEL_FMHA_BWD);
+    struct ws_spec rows = *spec; /* levers are of the matrix products */
+    for (enum ws_lever i = 0; i < WS_LEVER_COUNT; i++)
+        rows.lever[i] = fresh.lever[i];
+    steps[count] = rows;
+    steps[count++].part = WS_PART_DELTA;
+    steps[count] = *spec;
+    steps[count++].part = WS_PART_MAIN;
+    if (spec->lever[WS_LEVER_dq_mode] == WS_DQ_MODE_SPLIT) {
+        steps[count] = *spec;
+        steps[count++].part = WS_PART_DQ;
+    }
+    if (spec->lever[WS_LEVER_dq_mode] == WS_DQ_MODE_ATOMIC) {
+        rows.lever[WS_LEVER_dq_mode] = WS_DQ_MODE_ATOMIC;
+        rows.lever[WS_LEVER_dq_groups] = spec->lever[WS_LEVER_dq_groups];
+        steps[count] = rows;
+        steps[count++].part = WS_PART_CAST;
+    }
+    return count;
+}
