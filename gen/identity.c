@@ -1,10 +1,10 @@
-#include <sha2.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "gen/setting.h"
 #include "gen/wavesmith.h"
 #include "gen/words.h"
+#include "runtime/abi/sha256.h"
 
 void ws_spec_canonical(const struct ws_spec *spec, char text[WS_CANONICAL_SIZE])
 {
@@ -24,7 +24,7 @@ void ws_spec_id(const struct ws_spec *spec, char id[WS_ID_SIZE])
 {
     char text[WS_CANONICAL_SIZE];
     ws_spec_canonical(spec, text);
-    SHA256Data((const uint8_t *)text, strlen(text), id);
+    ws_sha256(text, strlen(text), id);
 }
 
 /* What the symbol says of an attention problem. */

@@ -2,9 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <sha2.h>
-
 #include "ir/compile_job.h"
+#include "runtime/abi/sha256.h"
 
 /* The loaded file that holds an address, and its build id. */
 struct identity_search {
@@ -85,11 +84,9 @@ void ws_build_identity(const struct ws_job *job, const struct ws_backend_info *i
         job->options ? job->options : "",
         job->ir,
     };
-    SHA2_CTX context;
-    SHA256Init(&context);
+    struct ws_sha256 hash;
+    ws_sha256_begin(&hash);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        SHA256Update(&context, (const uint8_t *)parts[i], strlen(parts[i]) + 1);
-    uint8_t digest[SHA256_DIGEST_LENGTH];
-    SHA256Final(digest, &context);
-    hex(id, 65, digest, sizeof digest);
+        ws_sha256_add(&hash, parts[i], strlen(parts[i]) + 1);
+    ws_sha256_end(&hash, id);
 }

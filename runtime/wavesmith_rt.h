@@ -23,6 +23,7 @@
 #include "runtime/abi/object.h"
 #include "runtime/abi/status.h"
 #include "runtime/abi/version.h"
+#include "runtime/pack/pack.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,8 +5,8 @@
 #include "runtime/abi/object.h"
 #include "runtime/pack/pack.h"
 
-/* A code object as a pack holds it. Free with ws_pack_blob_free, which is fine with a zeroed one.
- */
+/* A code object on its way to a pack, compressed by itself; a pack compresses its objects anew, by
+ * what they share. Free with ws_pack_blob_free, which is fine with a zeroed one. */
 struct ws_pack_blob {
     char sha256[WS_PACK_HASH_SIZE]; /* of the object */
     size_t bytes;                   /* of the object */
@@ -14,12 +14,11 @@ struct ws_pack_blob {
     size_t zstd_bytes;
 };
 
-/* Compresses an object; the slow part of writing a pack, for any thread. WS_ERROR_ARGUMENT: it has
- * no bytes, or more than WS_PACK_OBJECT_MAX. */
+/* Compresses an object. WS_ERROR_ARGUMENT: it has no bytes, or more than WS_PACK_OBJECT_MAX. */
 enum ws_status ws_pack_blob_make(struct ws_pack_blob *blob, const void *image, size_t size,
                                  struct ws_error *error);
 
-/* The object of a variant as its pack holds it, to be written into another; checked as by
+/* The object of a variant of a pack, to be written into another; errors are those of
  * ws_pack_object. */
 enum ws_status ws_pack_blob_read(struct ws_pack_blob *blob, const struct ws_pack *pack,
                                  uint32_t index, struct ws_error *error);

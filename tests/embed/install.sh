@@ -32,7 +32,7 @@ exports() { # LIBRARY MARK FOLDERS...
         fail "$library: declared (<) and exported (>) functions differ"
 }
 exports libwavesmith WS_API gen ir runtime/abi
-exports libwavesmith_rt WS_API runtime runtime/abi
+exports libwavesmith_rt WS_API runtime runtime/abi runtime/pack
 
 # A version that is part of the name: a program keeps the library that it was linked with.
 for library in libwavesmith libwavesmith_rt; do
