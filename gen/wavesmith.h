@@ -132,12 +132,36 @@ struct ws_when {
     struct ws_size_range seqlen_q, seqlen_k;
 };
 
-/* The launches of a backward (kernel kind fmha_bwd), in their order, as specs of their own, from that
- * of its main part: delta, main, and by dq_mode split dq, by atomic cast. All take the same argument
- * block. Before them dq_acc (atomic), dbias and dsink are to be 0. Returns how many there are. */
+/* The launches of a backward (kernel kind fmha_bwd), in their order, as specs of their own, from
+ * that of its main part: delta, main, and by dq_mode split dq, by atomic cast. All take the same
+ * argument block. Before them dq_acc (atomic), dbias and dsink are to be 0. Returns how many there
+ * are. */
 enum { WS_FMHA_BWD_STEPS_MAX = 3 };
 WS_API int ws_fmha_bwd_steps(const struct ws_spec *spec,
                              struct ws_spec steps[WS_FMHA_BWD_STEPS_MAX]);
+
+/* The jobs of a backward's main or dq part, each a loop of its own in the kernel: of keys (dK, dV,
+ * with dq_mode atomic dQ), of queries (dQ). What a workgroup and an iteration of it are made of. */
+enum { WS_FMHA_BWD_JOBS_MAX = 2, WS_FMHA_BWD_TILES_MAX = 7 };
+struct ws_fmha_bwd_job {
+    const char *name;           /* "keys", "queries" */
+    int waves;                  /* of a workgroup */
+    int outer_rows, inner_rows; /* that a workgroup owns, that it walks over in an iteration */
+    int score_tiles;            /* of 16 x 16, of a wave in an iteration */
+    int matrix_products;        /* instructions, of a wave in an iteration of any of its loops */
+    int dq_tiles;               /* of 16 x 16, that a wave adds to dQ in an iteration */
+    int barriers;               /* of an iteration */
+    struct {
+        const char *name; /* "Q", "dO^T" ... */
+        int offset, bytes;
+    } lds[WS_FMHA_BWD_TILES_MAX]; /* in order */
+    int lds_count;
+};
+
+/* Fills the jobs of a spec that has passed ws_spec_check, in the order of the grid; returns how
+ * many there are: 0 for delta and cast, whose kernels have no such loop. */
+WS_API int ws_fmha_bwd_jobs(const struct ws_spec *spec,
+                            struct ws_fmha_bwd_job jobs[WS_FMHA_BWD_JOBS_MAX]);
 
 /* One point of a config: a spec, and where it came from. `reason` is empty for a valid point, else
  * what ws_spec_check says of it; head dims that are still open are no reason yet. A set of

@@ -92,28 +92,3 @@ bool ws_bwd_modifies(const struct ws_spec *spec)
 {
     return spec->softcap || spec->alibi || spec->bias;
 }
-
-int ws_fmha_bwd_steps(const struct ws_spec *spec, struct ws_spec steps[WS_FMHA_BWD_STEPS_MAX])
-{
-    int count = 0;
-    struct ws_spec fresh;
-    ws_spec_init(&fresh, WS_KERNEL_FMHA_BWD);
-    struct ws_spec rows = *spec; /* levers are of the matrix products */
-    for (enum ws_lever i = 0; i < WS_LEVER_COUNT; i++)
-        rows.lever[i] = fresh.lever[i];
-    steps[count] = rows;
-    steps[count++].part = WS_PART_DELTA;
-    steps[count] = *spec;
-    steps[count++].part = WS_PART_MAIN;
-    if (spec->lever[WS_LEVER_dq_mode] == WS_DQ_MODE_SPLIT) {
-        steps[count] = *spec;
-        steps[count++].part = WS_PART_DQ;
-    }
-    if (spec->lever[WS_LEVER_dq_mode] == WS_DQ_MODE_ATOMIC) {
-        rows.lever[WS_LEVER_dq_mode] = WS_DQ_MODE_ATOMIC;
-        rows.lever[WS_LEVER_dq_groups] = spec->lever[WS_LEVER_dq_groups];
-        steps[count] = rows;
-        steps[count++].part = WS_PART_CAST;
-    }
-    return count;
-}
