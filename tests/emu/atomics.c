@@ -19,7 +19,11 @@ LOCAL static u64 slots64[ATOMIC_ITEMS] __attribute__((loader_uninitialized));
 #define RETURN " th:TH_ATOMIC_RETURN"
 #elif defined __GFX9__
 #define WAIT "s_waitcnt vmcnt(0) lgkmcnt(0)\n\t"
+#ifdef __gfx90a__
+#define RETURN " glc"
+#else
 #define RETURN " sc0"
+#endif
 #else
 #define WAIT "s_waitcnt vmcnt(0) lgkmcnt(0)\n\ts_waitcnt_vscnt null, 0x0\n\t"
 #define RETURN " glc"
@@ -86,11 +90,12 @@ COMPARES(f64)
            __asm__ volatile("global_atomic_" #nm " %0, %1, %2, off" RETURN                         \
                             "\n\t" WAIT : "=v"(old) : "v"(memory + i),                             \
                             "v"(x) : "memory");)
-#define IN_MEMORY(nm, bits, data_type, data)                                                       \
+#define IN_GLOBAL(nm, bits, data_type, data)                                                       \
     GLOBAL_RETURNS(nm, bits, data_type, data)                                                      \
     SINGLE(global_plain_##nm, bits, data_type x = data;                                            \
            __asm__ volatile("global_atomic_" #nm " %0, %1, off\n\t" WAIT ::"v"(memory + i),        \
-                            "v"(x) : "memory");)                                                   \
+                            "v"(x) : "memory");)
+#define BY_FLAT(nm, bits, data_type, data)                                                         \
     SINGLE(flat_##nm, bits, data_type x = data;                                                    \
            __asm__ volatile("flat_atomic_" #nm " %0, %1, %2" RETURN                                \
                             "\n\t" WAIT : "=v"(old) : "v"((u##bits *)memory + i),                  \
@@ -121,52 +126,43 @@ COMPARES(f64)
                __VA_ARGS__ : "memory");                                                            \
            memory[i] = slots##bits[i];)
 
+#define GLOBAL_RETURN_KERNELS(name, type, bits, kind, result)                                      \
+    GLOBAL_RETURNS(name##_##type, bits, u##bits, s[i])
+#define GLOBAL_KERNELS(name, type, bits, kind, result) IN_GLOBAL(name##_##type, bits, u##bits, s[i])
+#define FLAT_KERNELS(name, type, bits, kind, result) BY_FLAT(name##_##type, bits, u##bits, s[i])
 #define MEMORY_KERNELS(name, type, bits, kind, result)                                             \
-    IN_MEMORY(name##_##type, bits, u##bits, s[i])                                                  \
-    IN_BUFFER(name##_##type, bits, s[i])
-#define GLOBAL_KERNELS(name, type, bits, kind, result)                                             \
-    GLOBAL_RETURNS(name##_##type, bits, u##bits, s[i])                                             \
-    IN_BUFFER(name##_##type, bits, s[i])
-#define LDS_SWAP_KERNELS(name, type, bits, kind, result)                                           \
+    GLOBAL_KERNELS(name, type, bits, kind, result)                                                 \
+    FLAT_KERNELS(name, type, bits, kind, result)
+#define MEMORY_PAIR_KERNELS(name, type, bits, kind, result)                                        \
+    IN_GLOBAL(name##_##type, bits, pair##bits, ((pair##bits){s[i], c[i]}))                         \
+    BY_FLAT(name##_##type, bits, pair##bits, ((pair##bits){s[i], c[i]}))
+#define BUFFER_KERNELS(name, type, bits, kind, result) IN_BUFFER(name##_##type, bits, s[i])
+#define LDS_RETURN_KERNELS(name, type, bits, kind, result)                                         \
     LDS_RETURNS(name, type, bits, "%1, %2", "v"(s[i]))
 #define LDS_KERNELS(name, type, bits, kind, result)                                                \
-    LDS_SWAP_KERNELS(name, type, bits, kind, result)                                               \
+    LDS_RETURN_KERNELS(name, type, bits, kind, result)                                             \
     LDS_PLAIN(name, type, bits, "%1, %2", "v"(s[i]))
-#define MEMORY_PAIR_KERNELS(name, type, bits, kind, result)                                        \
-    IN_MEMORY(name##_##type, bits, pair##bits, ((pair##bits){s[i], c[i]}))
 #define LDS_PAIR_KERNELS(name, type, bits, kind, result)                                           \
     LDS_RETURNS(name, type, bits, "%1, %2, %3", "v"(s[i]), "v"(c[i]))                              \
     LDS_PLAIN(name, type, bits, "%1, %2, %3", "v"(s[i]), "v"(c[i]))
-EVERYWHERE(MEMORY_KERNELS)
-EVERYWHERE(LDS_KERNELS)
-MEMORY_ONLY(MEMORY_KERNELS)
-MEMORY_COMPARES(MEMORY_PAIR_KERNELS)
-LDS_ONLY(LDS_KERNELS)
-LDS_SWAPS(LDS_SWAP_KERNELS)
-LDS_COMPARES(LDS_PAIR_KERNELS)
-#ifdef __GFX12__
-GFX12_EVERYWHERE(MEMORY_KERNELS)
-GFX12_EVERYWHERE(LDS_KERNELS)
-GFX12_LDS(LDS_KERNELS)
-PAIR_SUMS(MEMORY_KERNELS)
-PAIR_SUMS(LDS_KERNELS)
-#elif defined __GFX9__
-#define OUTSIDE_BUFFERS(name, type, bits, kind, result)                                            \
-    IN_MEMORY(name##_##type, bits, u##bits, s[i])
-PAIR_SUMS(OUTSIDE_BUFFERS)
-PAIR_SUMS(LDS_KERNELS)
-GFX9_MEMORY(MEMORY_KERNELS)
-GFX9_LDS(LDS_KERNELS)
-LDS_FLOAT_COMPARES(LDS_PAIR_KERNELS)
+
+/* This target's column of the table. */
+#ifdef __gfx90a__
+#define COLUMN(gfx90a, gfx942, gfx950, gfx11, gfx12) IF_##gfx90a
+#elif defined __gfx942__
+#define COLUMN(gfx90a, gfx942, gfx950, gfx11, gfx12) IF_##gfx942
+#elif defined __gfx950__
+#define COLUMN(gfx90a, gfx942, gfx950, gfx11, gfx12) IF_##gfx950
+#elif defined __GFX11__
+#define COLUMN(gfx90a, gfx942, gfx950, gfx11, gfx12) IF_##gfx11
 #else
-MEMORY_FLOAT_COMPARES(MEMORY_PAIR_KERNELS)
-LDS_FLOAT_COMPARES(LDS_PAIR_KERNELS)
+#define COLUMN(gfx90a, gfx942, gfx950, gfx11, gfx12) IF_##gfx12
 #endif
-FLOAT_BOUNDS(LDS_KERNELS)
-#ifndef __GFX9__
-FLOAT_BOUNDS(MEMORY_KERNELS)
-GLOBAL_ONLY(GLOBAL_KERNELS)
-#endif
+#define IF_1(...) __VA_ARGS__
+#define IF_0(...)
+#define SET(forms, list, ...) COLUMN(__VA_ARGS__)(list(forms##_KERNELS))
+ATOMIC_SETS(SET)
+#undef SET
 
 static void wait_for_group(void)
 {

@@ -59,68 +59,71 @@ typedef void apply(void *memory, const void *operand, const void *compared);
         m = (TYPE_##kind(bits))(result);                                                           \
         memcpy(memory, &m, sizeof m);                                                              \
     }
-EVERYWHERE(HOST)
-MEMORY_ONLY(HOST)
-GLOBAL_ONLY(HOST)
-MEMORY_COMPARES(HOST)
-LDS_ONLY(HOST)
-LDS_SWAPS(HOST)
-LDS_COMPARES(HOST)
-MEMORY_FLOAT_COMPARES(HOST)
-LDS_FLOAT_COMPARES(HOST)
-GFX12_EVERYWHERE(HOST)
+COMMON(HOST)
+FLOAT_SUMS(HOST)
 FLOAT_BOUNDS(HOST)
-PAIR_SUMS(HOST)
-GFX9_LDS(HOST)
-GFX12_LDS(HOST)
+DOUBLES(HOST)
+HALF_SUMS(HOST)
+BF16_SUMS(HOST)
+SWAPS(HOST)
+LDS_SWAPS(HOST)
+REVERSED(HOST)
+MEMORY_COMPARES(HOST)
+MEMORY_FLOAT_COMPARES(HOST)
+LDS_COMPARES(HOST)
+LDS_FLOAT_COMPARES(HOST)
+SUBTRACTIONS(HOST)
+CONDITIONAL(HOST)
+CLAMPED(HOST)
 
 enum kind { INTEGER, FLOAT, PAIR };
 
-static const struct atomic {
+struct atomic {
     const char *form, *name;
     apply *apply;
     size_t size;
     enum kind kind;
     bool returns;
-    const char *family; /* only there; "": everywhere */
-} atomics[] = {
-#define FAMILY ""
+};
+
 #define FORM(form, name, type, bits, kind, returns)                                                \
-    {#form, #name "_" #type, name##_##type, bits / 8, kind, returns, FAMILY},
-#define GLOBAL(name, type, bits, kind, result) FORM(global, name, type, bits, kind, true)
-#define MEMORY(name, type, bits, kind, result)                                                     \
-    GLOBAL(name, type, bits, kind, result)                                                         \
-    FORM(global_plain, name, type, bits, kind, false)                                              \
+    {#form, #name "_" #type, name##_##type, bits / 8, kind, returns},
+#define GLOBAL_RETURN(name, type, bits, kind, result) FORM(global, name, type, bits, kind, true)
+#define GLOBAL(name, type, bits, kind, result)                                                     \
+    GLOBAL_RETURN(name, type, bits, kind, result)                                                  \
+    FORM(global_plain, name, type, bits, kind, false)
+#define FLAT(name, type, bits, kind, result)                                                       \
     FORM(flat, name, type, bits, kind, true)                                                       \
     FORM(flat_lds, name, type, bits, kind, true)
+#define MEMORY(name, type, bits, kind, result)                                                     \
+    GLOBAL(name, type, bits, kind, result)                                                         \
+    FLAT(name, type, bits, kind, result)
+#define MEMORY_PAIR MEMORY
 #define BUFFER(name, type, bits, kind, result) FORM(buffer, name, type, bits, kind, true)
 #define LDS_RETURN(name, type, bits, kind, result) FORM(ds, name, type, bits, kind, true)
-#define LDS_PLAIN(name, type, bits, kind, result) FORM(ds_plain, name, type, bits, kind, false)
-    EVERYWHERE(MEMORY) EVERYWHERE(BUFFER) EVERYWHERE(LDS_RETURN) EVERYWHERE(LDS_PLAIN) FLOAT_BOUNDS(
-        LDS_RETURN) FLOAT_BOUNDS(LDS_PLAIN) MEMORY_ONLY(MEMORY) MEMORY_ONLY(BUFFER)
-        MEMORY_COMPARES(MEMORY) LDS_ONLY(LDS_RETURN) LDS_ONLY(LDS_PLAIN) LDS_SWAPS(LDS_RETURN)
-            LDS_COMPARES(LDS_RETURN) LDS_COMPARES(LDS_PLAIN)
-#undef FAMILY
-#define FAMILY "gfx1"
-                FLOAT_BOUNDS(MEMORY) FLOAT_BOUNDS(BUFFER) GLOBAL_ONLY(GLOBAL) GLOBAL_ONLY(BUFFER)
-#undef FAMILY
-#define FAMILY "gfx11"
-                    MEMORY_FLOAT_COMPARES(MEMORY) LDS_FLOAT_COMPARES(LDS_RETURN)
-                        LDS_FLOAT_COMPARES(LDS_PLAIN)
-#undef FAMILY
-#define FAMILY "gfx12"
-                            GFX12_EVERYWHERE(MEMORY) GFX12_EVERYWHERE(BUFFER)
-                                GFX12_EVERYWHERE(LDS_RETURN) GFX12_EVERYWHERE(LDS_PLAIN)
-                                    GFX12_LDS(LDS_RETURN) GFX12_LDS(LDS_PLAIN) PAIR_SUMS(MEMORY)
-                                        PAIR_SUMS(BUFFER) PAIR_SUMS(LDS_RETURN) PAIR_SUMS(LDS_PLAIN)
-#undef FAMILY
-#define FAMILY "gfx9"
-                                            PAIR_SUMS(MEMORY) PAIR_SUMS(LDS_RETURN)
-                                                PAIR_SUMS(LDS_PLAIN) GFX9_MEMORY(MEMORY)
-                                                    GFX9_MEMORY(BUFFER) GFX9_LDS(LDS_RETURN)
-                                                        GFX9_LDS(LDS_PLAIN)
-                                                            LDS_FLOAT_COMPARES(LDS_RETURN)
-                                                                LDS_FLOAT_COMPARES(LDS_PLAIN)};
+#define LDS(name, type, bits, kind, result)                                                        \
+    LDS_RETURN(name, type, bits, kind, result)                                                     \
+    FORM(ds_plain, name, type, bits, kind, false)
+#define LDS_PAIR LDS
+
+#define SET(forms, list, ...) static const struct atomic forms##_##list[] = {list(forms)};
+ATOMIC_SETS(SET)
+#undef SET
+
+/* The columns of the table. */
+static const char *const families[] = {"gfx90a", "gfx942", "gfx950", "gfx11", "gfx12"};
+enum { FAMILIES = sizeof families / sizeof families[0] };
+
+static const struct set {
+    const struct atomic *atomics;
+    size_t count;
+    bool exists[FAMILIES];
+} sets[] = {
+#define SET(forms, list, ...)                                                                      \
+    {forms##_##list, sizeof forms##_##list / sizeof forms##_##list[0], {__VA_ARGS__}},
+    ATOMIC_SETS(SET)
+#undef SET
+};
 
 static void *module;
 
@@ -171,13 +174,23 @@ static void run_single(const struct atomic *a)
     succeeds(hipFree(dback));
 }
 
+static int column(void)
+{
+    int f = 0;
+    while (f < FAMILIES && strncmp(test_target, families[f], strlen(families[f])) != 0)
+        f++;
+    assert_int_not_equal(f, FAMILIES);
+    return f;
+}
+
 static void are_what_they_say(void **state)
 {
     (void)state;
+    const int family = column();
     configure(true, random64(), 100000);
-    for (size_t k = 0; k < sizeof atomics / sizeof atomics[0]; k++)
-        if (strncmp(test_target, atomics[k].family, strlen(atomics[k].family)) == 0)
-            run_single(&atomics[k]);
+    for (size_t s = 0; s < sizeof sets / sizeof sets[0]; s++)
+        for (size_t k = 0; sets[s].exists[family] && k < sets[s].count; k++)
+            run_single(&sets[s].atomics[k]);
 }
 
 static void configure_threads(u64 seed, unsigned threads)

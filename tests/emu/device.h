@@ -19,7 +19,7 @@ static const char *test_target;
 static inline void take_target(int argc, char **argv)
 {
     if (argc < 2) {
-        fprintf(stderr, "usage: %s TARGET [BUILDS]\n", argv[0]);
+        fprintf(stderr, "usage: %s TARGET\n", argv[0]);
         exit(2);
     }
     test_target = argv[1];
@@ -98,7 +98,8 @@ static inline int try_launch(void *module, const char *name, unsigned grid, unsi
                              void **parameters)
 {
     void *function = NULL;
-    succeeds(hipModuleGetFunction(&function, module, name));
+    if (hipModuleGetFunction(&function, module, name))
+        fail_msg("no kernel %s", name);
     return hipModuleLaunchKernel(function, grid, 1, 1, block, 1, 1, 0, NULL, parameters, NULL);
 }
 

@@ -4,17 +4,27 @@
 
 #include <math.h>
 
-enum { M = 32, N = 64, K = 80, TILES = M / 16 * (N / 16) };
+enum { M = 32, N = 64, K = 96 };
 
 static const struct kernel {
-    const char *name, *family; /* "": every target */
+    const char *name, *family; /* of targets that begin so; "": every target */
     bool bf16;
+    int side;      /* of a tile, one a wave */
     int waves;     /* of a workgroup */
     f64 tolerance; /* of the sum of the products' magnitudes */
 } kernels[] = {
-    {"f32_f16", "", false, 1, 0x1p-18},         {"f32_bf16", "", true, 1, 0x1p-18},
-    {"f16_f16", "", false, 1, 0x1p-9},          {"staged", "", false, 2, 0x1p-18},
-    {"transposed", "gfx12", false, 1, 0x1p-18},
+    {"f32_f16", "", false, 16, 1, 0x1p-18},
+    {"f32_bf16", "", true, 16, 1, 0x1p-18},
+    {"staged", "", false, 16, 2, 0x1p-18},
+    {"f16_f16", "gfx1", false, 16, 1, 0x1p-9},
+    {"transposed", "gfx12", false, 16, 1, 0x1p-18},
+    {"transposed", "gfx950", false, 16, 1, 0x1p-18},
+    {"large_f16", "gfx9", false, 32, 1, 0x1p-18},
+    {"large_bf16", "gfx9", true, 32, 1, 0x1p-18},
+    {"deep_f16", "gfx950", false, 16, 1, 0x1p-18},
+    {"deep_bf16", "gfx950", true, 16, 1, 0x1p-18},
+    {"large_deep_f16", "gfx950", false, 32, 1, 0x1p-18},
+    {"large_deep_bf16", "gfx950", true, 32, 1, 0x1p-18},
 };
 
 /* A float of either format and its value. */
@@ -47,7 +57,10 @@ static void run_kernel(void *module, const struct kernel *kernel)
     void *da = device_copy(a, sizeof a), *db = device_copy(b, sizeof b);
     void *dc = device_alloc(sizeof c);
     succeeds(hipMemset(dc, 0xff, sizeof c));
-    launch(module, kernel->name, TILES / (unsigned)kernel->waves, 32 * (unsigned)kernel->waves,
+    const int tiles = M / kernel->side * (N / kernel->side);
+    const int lanes = strncmp(test_target, "gfx9", 4) == 0 ? 64 : 32;
+    launch(module, kernel->name, (unsigned)(tiles / kernel->waves),
+           (unsigned)(lanes * kernel->waves),
            (void *[]){ARG(dc), ARG(da), ARG(db), ARG(n), ARG(k)});
     succeeds(hipMemcpy(c, dc, sizeof c, TO_HOST));
     int others = 0; /* the control: sums of a B whose rows have moved by one */

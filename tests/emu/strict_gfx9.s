@@ -1,4 +1,4 @@
-; Mistakes of strict_test.c in waves of 64 lanes: gfx942.
+; Mistakes of strict_test.c in waves of 64 lanes.
 .amdhsa_code_object_version 5
 .include "strict.inc"
 
@@ -151,7 +151,7 @@ end global_fence_kept
   exchange_lds
   v_readfirstlane_b32 s8, v1
   s_mov_b32 m0, s8
-  global_load_lds_dword v1, s[6:7]
+  load_to_lds_dword v1, s[6:7]
 .endm
 .macro finish
   ds_read_b32 v2, v3
@@ -180,7 +180,7 @@ begin dma_barrier_removed
   v_readfirstlane_b32 s8, v1
   s_mov_b32 m0, s8
 bad_dma_barrier_removed:
-  global_load_lds_dword v1, s[6:7]
+  load_to_lds_dword v1, s[6:7]
   wait_loads 0
   finish
 end dma_barrier_removed, 1024
@@ -204,7 +204,7 @@ bad_dma_over_reads:
   wait_lds
   v_readfirstlane_b32 s8, v1
   s_mov_b32 m0, s8
-  global_load_lds_dword v1, s[6:7]
+  load_to_lds_dword v1, s[6:7]
   wait_loads 0
 end dma_over_reads, 1024
 
@@ -218,7 +218,7 @@ begin dma_after_reads
   barrier
   v_readfirstlane_b32 s8, v1
   s_mov_b32 m0, s8
-  global_load_lds_dword v1, s[6:7]
+  load_to_lds_dword v1, s[6:7]
   wait_loads 0
 end dma_after_reads, 1024
 
@@ -226,13 +226,13 @@ end dma_after_reads, 1024
 begin dma_over_store
   s_mov_b32 m0, 0
 bad_dma_over_store:
-  global_load_lds_dword v1, s[6:7]
+  load_to_lds_dword v1, s[6:7]
   wait_loads 0
 end dma_over_store, 1024
 
 begin dma_outside
   s_mov_b32 m0, 832
 bad_dma_outside:
-  global_load_lds_dword v1, s[6:7]
+  load_to_lds_dword v1, s[6:7]
   wait_loads 0
 end dma_outside, 1024
