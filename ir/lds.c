@@ -112,8 +112,7 @@ void ws_lds_dma(struct ws_builder *b, const struct ws_view *view, struct ws_valu
 
 void ws_lds_await(struct ws_builder *b)
 {
-    const uint32_t vmcnt_0 = 0x0F70; /* of s_waitcnt on gfx9: the other counters at their most */
-    struct ws_value *counters = ws_i32(b, vmcnt_0);
+    struct ws_value *counters = ws_i32(b, b->target->await_dma);
     ws_intrinsic(b, "llvm.amdgcn.s.waitcnt", NULL, 0, &counters, 1);
 }
 

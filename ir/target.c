@@ -4,6 +4,10 @@
 
 #include "ir/atom.h"
 
+/* vmcnt 0, the other counters at their most: "AMD Instinct MI300 Instruction Set Architecture",
+ * S_WAITCNT. */
+#define CDNA_AWAIT_DMA 0x0F70
+
 /* What all targets of a family have in common. The descriptor's word 3: ISA guides, buffer resource
  * descriptor; CDNA has a data format there, the others a combined format and an out-of-bounds mode.
  */
@@ -15,10 +19,11 @@
         .nearest = WS_NEAREST_MIX, .flush_f16 = true
 #define FAMILY_CDNA3                                                                               \
     CDNA, .lds_bytes = 65536, .lds_file = 65536, .atoms = ws_atoms_cdna,                           \
-        .nearest = WS_NEAREST_MIX, .dma_bytes = 4
+        .nearest = WS_NEAREST_MIX, .dma_bytes = 4, .await_dma = CDNA_AWAIT_DMA
 #define FAMILY_CDNA4                                                                               \
     CDNA, .lds_bytes = 163840, .lds_file = 163840, .atoms = ws_atoms_cdna4, .dma_bytes = 16,       \
-        .bf16_dot = true, .nearest = WS_NEAREST_PAIR, .transpose_load = WS_TRANSPOSE_LDS
+        .await_dma = CDNA_AWAIT_DMA, .bf16_dot = true, .nearest = WS_NEAREST_PAIR,                 \
+        .transpose_load = WS_TRANSPOSE_LDS
 #define RDNA                                                                                       \
     .wave_size = 32, .vgpr_max = 256, .sgpr_max = 106, .waves_per_simd_max = 16,                   \
     .lds_bytes = 65536, .lds_file = 131072, .buffer_word3 = 0x31004000, .row_exchange = true,      \

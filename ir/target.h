@@ -40,7 +40,8 @@ struct ws_target {
     bool packed_f32;         /* arithmetic of two f32 in one instruction */
     enum ws_nearest_pack nearest;
     enum ws_transpose_load transpose_load;
-    int dma_bytes; /* a lane's loads straight to LDS are at most so wide; 0: none */
+    int dma_bytes;      /* a lane's loads straight to LDS are at most so wide; 0: none */
+    uint32_t await_dma; /* operand of s_waitcnt that waits for those, and for nothing else */
     const struct ws_atom *const *atoms; /* matrix atoms, NULL-terminated */
     const char *missing;                /* why no kernel can be generated; NULL: they can */
 };

@@ -1,5 +1,8 @@
 /* What can be generated. */
+#include <stdio.h>
+
 #include "gen/fmha_fwd/fwd.h"
+#include "gen/target_check.h"
 #include "gen/words.h"
 #include "ir/atom.h"
 #include "ir/target.h"
@@ -85,7 +88,7 @@ static enum ws_status check_lds(const struct ws_spec *spec, const struct ws_targ
               threads = lever[WS_LEVER_num_waves] * target->wave_size;
     const int head_dim =
         spec->head_dim_qk > spec->head_dim_v ? spec->head_dim_qk : spec->head_dim_v;
-    const int most = WS_FWD_ROUNDS_MAX * WS_FWD_PIECE / WS_FWD_ELEMENT_BYTES;
+    const int most = WS_FWD_ROUNDS_MAX * WS_LDS_PIECE / WS_FWD_ELEMENT_BYTES;
     if (bytes > target->lds_bytes)
         return ws_fail(error, WS_ERROR_SPEC,
                        "block_n %d with %d stages, head dims %d and %d take %d bytes of LDS, and a "
@@ -122,25 +125,15 @@ static void list_savings(const struct ws_spec *spec, char *text, size_t size)
         ws_append(text, size, "q_mode: global, ");
 }
 
-/* Who asks for an occupancy has a budget of registers of his own, and spills where it is passed. */
-static enum ws_status check_registers(const struct ws_spec *spec, const struct ws_target *target,
-                                      struct ws_error *error)
+static enum ws_status check_registers(const struct ws_spec *spec, struct ws_error *error)
 {
     const int addresses = 8; /* and row statistics */
-    const int simds = 4;     /* which the waves of a workgroup share */
-    const int registers = live_registers(spec) + addresses;
-    const int waves = (spec->lever[WS_LEVER_num_waves] + simds - 1) / simds;
-    const int share = target->vgpr_file / waves;
-    const int most = share < target->vgpr_max ? share : target->vgpr_max;
-    if (spec->lever[WS_LEVER_waves_per_eu] > 0 || registers <= most)
-        return WS_OK;
-    char savings[128];
+    char settings[128], savings[128];
+    snprintf(settings, sizeof settings, "bm_tiles %d and block_n %d at head dims %d and %d",
+             spec->lever[WS_LEVER_bm_tiles], spec->lever[WS_LEVER_block_n], spec->head_dim_qk,
+             spec->head_dim_v);
     list_savings(spec, savings, sizeof savings);
-    return ws_fail(error, WS_ERROR_SPEC,
-                   "bm_tiles %d and block_n %d at head dims %d and %d need about %d registers, and "
-                   "%s has %d; set one or more of: %swaves_per_eu: 1 with a max_spills above 0",
-                   spec->lever[WS_LEVER_bm_tiles], spec->lever[WS_LEVER_block_n], spec->head_dim_qk,
-                   spec->head_dim_v, registers, target->name, most, savings);
+    return ws_check_registers(spec, live_registers(spec) + addresses, settings, savings, error);
 }
 
 static enum ws_status check_features(const struct ws_spec *spec, struct ws_error *error)
@@ -211,13 +204,13 @@ static enum ws_status check_order(const struct ws_spec *spec, struct ws_error *e
 static enum ws_status check_dma(const struct ws_spec *spec, const struct ws_target *target,
                                 struct ws_error *error)
 {
-    const int *lever = spec->lever, unit = WS_FWD_PIECE / WS_FWD_ELEMENT_BYTES;
+    const int *lever = spec->lever, unit = WS_LDS_PIECE / WS_FWD_ELEMENT_BYTES;
     const struct ws_fwd_tiling tiling = ws_fwd_tiling(spec);
     const int threads = lever[WS_LEVER_num_waves] * target->wave_size;
     const bool is_staged = ws_fwd_stages_keys(spec) || ws_fwd_stages_values(spec);
     if (lever[WS_LEVER_staging] != WS_STAGING_DMA)
         return WS_OK;
-    if (target->dma_bytes < WS_FWD_PIECE)
+    if (target->dma_bytes < WS_LDS_PIECE)
         return ws_fail(
             error, WS_ERROR_SPEC,
             "staging dma with arch %s: its loads to LDS have %d bytes a lane, and rows are "
@@ -253,10 +246,9 @@ static enum ws_status check_target(const struct ws_spec *spec, const struct ws_t
 {
     const int *lever = spec->lever;
     const struct ws_fwd_tiling tiling = ws_fwd_tiling(spec);
-    if (!tiling.atom)
-        return ws_fail(error, WS_ERROR_SPEC,
-                       "atom 32x32 with arch %s: its matrix products are 16x16; set atom: 16x16",
-                       target->name);
+    enum ws_status status = ws_check_atom(spec, tiling.atom, error);
+    if (status != WS_OK)
+        return status;
     if (lever[WS_LEVER_block_n] < tiling.side)
         return ws_fail(error, WS_ERROR_SPEC,
                        "block_n %d with atom 32x32: a tile of scores has 32 keys; set block_n: 32",
@@ -272,7 +264,7 @@ static enum ws_status check_target(const struct ws_spec *spec, const struct ws_t
             "v_mode tr_load with arch %s: it has no transposing loads of 16-bit data; set "
             "v_mode: lds_frag",
             target->name);
-    if (lever[WS_LEVER_v_mode] == WS_V_MODE_TR_LOAD && spec->alignment < WS_FWD_PIECE &&
+    if (lever[WS_LEVER_v_mode] == WS_V_MODE_TR_LOAD && spec->alignment < WS_LDS_PIECE &&
         target->transpose_load == WS_TRANSPOSE_GLOBAL)
         return ws_fail(
             error, WS_ERROR_SPEC,
@@ -308,5 +300,5 @@ enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *er
             error, WS_ERROR_SPEC,
             "q_mode global with q_scale pre: Q would be scaled again in every iteration; "
             "set q_mode: reg or q_scale: exact");
-    return check_registers(spec, target, error);
+    return check_registers(spec, error);
 }

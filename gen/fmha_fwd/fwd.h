@@ -13,6 +13,7 @@
 
 #include "gen/fmha_fwd/stage.h"
 #include "gen/kernel.h"
+#include "gen/lds_row.h"
 #include "gen/setting.h"
 #include "ir/builder.h"
 #include "ir/target.h"
@@ -396,18 +397,8 @@ int ws_fwd_key_step_bytes(const struct ws_fwd *f, const struct ws_fwd_copy *copy
 /* K in fragment order: the operand of a chunk and a tile of scores. */
 int ws_fwd_key_fragment_bytes(const struct ws_fwd_tiling *tiling);
 
-/* Bytes from one row to the next in LDS. */
-int ws_fwd_lds_row_bytes(const struct ws_spec *spec, int elements);
-
-/* Which bits of a piece's column are swizzled: 2^n - 1, pieces whose number 2^n divides. */
-int ws_fwd_swizzle_mask(const struct ws_spec *spec, int bytes);
-
 /* Bytes of a row of Q or K there. */
 int ws_fwd_key_row_bytes(const struct ws_spec *spec);
-
-/* Offset of a 16-byte piece of a row; `key` is what its swizzle goes by. */
-struct ws_value *ws_fwd_lds_row(struct ws_fwd *f, struct ws_value *row, int bytes,
-                                struct ws_value *column, struct ws_value *key);
 
 /* Staging. start: before the loops; first: copies the first block, after which k_base and v_base of
  * what is staged go on by a block. In the loops, block: starts loading the next block, whose base

@@ -3,7 +3,7 @@
 #include "ir/wave.h"
 
 enum {
-    PIECE = WS_FWD_PIECE,
+    PIECE = WS_LDS_PIECE,
     PIECE_ELEMENTS = PIECE / WS_FWD_ELEMENT_BYTES,
 };
 
@@ -42,24 +42,10 @@ bool ws_fwd_is_key_fragment(const struct ws_fwd *f)
     return f->spec->lever[WS_LEVER_k_mode] == WS_K_MODE_LDS_FRAG;
 }
 
-int ws_fwd_swizzle_mask(const struct ws_spec *spec, int row_bytes)
-{
-    const int most = 8, columns = row_bytes / PIECE, power = columns & -columns;
-    if (spec->lever[WS_LEVER_lds_layout] != WS_LDS_LAYOUT_SWIZZLED)
-        return 0;
-    return (power < most ? power : most) - 1;
-}
-
-int ws_fwd_lds_row_bytes(const struct ws_spec *spec, int elements)
-{
-    const bool is_padded = spec->lever[WS_LEVER_lds_layout] == WS_LDS_LAYOUT_PADDED;
-    return elements * WS_FWD_ELEMENT_BYTES + (is_padded ? PIECE : 0);
-}
-
 int ws_fwd_key_row_bytes(const struct ws_spec *spec)
 {
     const int chunk = ws_fwd_tiling(spec).chunk;
-    return ws_fwd_lds_row_bytes(spec, ws_fwd_count(spec->head_dim_qk, chunk) * chunk);
+    return ws_lds_row_bytes(spec, ws_fwd_count(spec->head_dim_qk, chunk) * chunk);
 }
 
 int ws_fwd_fragment_piece(const struct ws_fwd_tiling *tiling)
@@ -78,24 +64,13 @@ int ws_fwd_fragment_bytes(const struct ws_fwd_tiling *tiling)
     return tiling->slice * tiling->side * WS_FWD_ELEMENT_BYTES;
 }
 
-struct ws_value *ws_fwd_lds_row(struct ws_fwd *f, struct ws_value *row, int bytes,
-                                struct ws_value *column, struct ws_value *key)
-{
-    struct ws_builder *b = &f->b;
-    const int mask = ws_fwd_swizzle_mask(f->spec, bytes);
-    struct ws_value *place = ws_mul(b, row, ws_i32(b, (uint32_t)bytes));
-    if (mask > 0)
-        column = ws_xor(b, column, ws_and(b, key, ws_i32(b, (uint32_t)mask)));
-    return ws_add(b, place, ws_mul(b, column, ws_i32(b, PIECE)));
-}
-
 int ws_fwd_value_bytes(const struct ws_spec *spec, int block, int dims)
 {
     switch (ws_fwd_value_form(spec)) {
     case WS_FWD_VALUE_ROWS:
-        return block * ws_fwd_lds_row_bytes(spec, dims);
+        return block * ws_lds_row_bytes(spec, dims);
     case WS_FWD_VALUE_COLUMNS:
-        return dims * ws_fwd_lds_row_bytes(spec, block);
+        return dims * ws_lds_row_bytes(spec, block);
     case WS_FWD_VALUE_FRAGMENTS:
         break;
     }
@@ -155,8 +130,8 @@ static struct ws_value *transposed_place(struct ws_fwd *f, const struct ws_fwd_c
     struct ws_value *dim =
         ws_add(b, ws_mul(b, run, ws_i32(b, (uint32_t)copy->run)), ws_i32(b, (uint32_t)copy->first));
     struct ws_value *column = ws_divide(b, key, ws_i32(b, PIECE_ELEMENTS));
-    struct ws_value *place = ws_fwd_lds_row(f, dim, f->stage.value_row_bytes, column,
-                                            ws_divide(b, dim, ws_i32(b, PIECE_ELEMENTS)));
+    struct ws_value *place = ws_lds_row_place(&f->b, f->spec, dim, f->stage.value_row_bytes, column,
+                                              ws_divide(b, dim, ws_i32(b, PIECE_ELEMENTS)));
     struct ws_value *slot = ws_and(b, key, ws_i32(b, PIECE_ELEMENTS - 1));
     return ws_add(b, place, ws_mul(b, slot, ws_i32(b, WS_FWD_ELEMENT_BYTES)));
 }
@@ -194,7 +169,7 @@ struct ws_value *ws_fwd_target_place(struct ws_fwd *f, const struct ws_fwd_copy 
     if (!copy->is_value && ws_fwd_is_key_fragment(f))
         return key_fragment_place(f, key, run);
     if (!copy->is_value)
-        return ws_fwd_lds_row(f, key, f->stage.key_row_bytes, run, key);
+        return ws_lds_row_place(&f->b, f->spec, key, f->stage.key_row_bytes, run, key);
     struct ws_value *place;
     if (ws_fwd_value_form(f->spec) == WS_FWD_VALUE_FRAGMENTS) {
         place = fragment_place(f, copy, key, run);
@@ -203,7 +178,7 @@ struct ws_value *ws_fwd_target_place(struct ws_fwd *f, const struct ws_fwd_copy 
     } else {
         struct ws_value *column =
             ws_add(b, run, ws_i32(b, (uint32_t)(copy->first / PIECE_ELEMENTS)));
-        place = ws_fwd_lds_row(f, key, f->stage.value_row_bytes, column, key);
+        place = ws_lds_row_place(&f->b, f->spec, key, f->stage.value_row_bytes, column, key);
     }
     return ws_add(b, place, ws_i32(b, (uint32_t)f->stage.value_start));
 }

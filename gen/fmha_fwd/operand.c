@@ -4,7 +4,7 @@
 #include "ir/wave.h"
 
 enum {
-    PIECE = WS_FWD_PIECE,
+    PIECE = WS_LDS_PIECE,
     PIECE_ELEMENTS = PIECE / WS_FWD_ELEMENT_BYTES,
     BATCH_MAX = 16,
 };
@@ -18,7 +18,7 @@ struct run {
 /* What a row's address has for the lane's group; where rows are swizzled, it is found anew. */
 static struct ws_value *group_bytes(struct ws_fwd *f, int row_bytes, int step)
 {
-    const bool is_swizzled = ws_fwd_swizzle_mask(f->spec, row_bytes) > 0;
+    const bool is_swizzled = ws_lds_row_swizzle(f->spec, row_bytes) > 0;
     return ws_fwd_lane_group(f, is_swizzled ? 0 : step * WS_FWD_ELEMENT_BYTES);
 }
 
@@ -27,7 +27,7 @@ static struct ws_value *load_swizzled(struct ws_fwd *f, struct ws_value *row, in
                                       struct run run, int constant, struct ws_value *swizzle)
 {
     struct ws_builder *b = &f->b;
-    const int mask = ws_fwd_swizzle_mask(f->spec, row_bytes), column = run.first / PIECE_ELEMENTS;
+    const int mask = ws_lds_row_swizzle(f->spec, row_bytes), column = run.first / PIECE_ELEMENTS;
     const int dwords = run.run / 2;
     struct ws_value *low = ws_i32(b, (uint32_t)(column & mask));
     struct ws_value *lane = ws_fwd_lane_group(f, run.step);
@@ -46,7 +46,7 @@ static struct ws_value *load_row(struct ws_fwd *f, struct ws_value *row, int row
 {
     struct ws_builder *b = &f->b;
     const int start = constant + run.first * WS_FWD_ELEMENT_BYTES;
-    const bool is_swizzled = ws_fwd_swizzle_mask(f->spec, row_bytes) > 0;
+    const bool is_swizzled = ws_lds_row_swizzle(f->spec, row_bytes) > 0;
     if (run.run > PIECE_ELEMENTS && !is_swizzled)
         return ws_lds_load_split(b, row, start, PIECE, run.run / 2, PIECE);
     if (run.run > PIECE_ELEMENTS) {
@@ -120,7 +120,8 @@ static void store_chunk(struct ws_fwd *f, int row, int c)
     for (int i = 0; i < run.run / PIECE_ELEMENTS; i++) {
         struct ws_value *column = ws_i32(b, (uint32_t)(run.first / PIECE_ELEMENTS + i));
         column = ws_add(b, column, ws_fwd_lane_group(f, run.step / PIECE_ELEMENTS));
-        struct ws_value *piece = ws_fwd_lds_row(f, ws_i32(b, 0), bytes, column, ws_fwd_column(f));
+        struct ws_value *piece =
+            ws_lds_row_place(&f->b, f->spec, ws_i32(b, 0), bytes, column, ws_fwd_column(f));
         piece = ws_sub(b, ws_add(b, f->stage.query_read, piece), lane);
         ws_lds_store(b, piece, row * f->tiling.side * bytes,
                      ws_slice(b, f->query[row][c], i * piece_dwords, piece_dwords), PIECE);
@@ -203,7 +204,7 @@ static struct ws_value *load_column(struct ws_fwd *f, struct ws_fwd_group group,
 {
     struct ws_builder *b = &f->b;
     const struct ws_fwd_tiling *tiling = &f->tiling;
-    const int bytes = f->stage.value_row_bytes, mask = ws_fwd_swizzle_mask(f->spec, bytes);
+    const int bytes = f->stage.value_row_bytes, mask = ws_lds_row_swizzle(f->spec, bytes);
     const int first = group.first * tiling->side + t;
     struct ws_value *operand = ws_undefined_i32s(b, tiling->slice_run / 2);
     struct ws_value *dim = ws_add(b, ws_mul(b, ws_fwd_column(f), ws_i32(b, (uint32_t)group.tiles)),
@@ -236,7 +237,7 @@ static struct ws_value *load_column(struct ws_fwd *f, struct ws_fwd_group group,
 static struct ws_value *load_transposing(struct ws_fwd *f, int first, int slice)
 {
     struct ws_builder *b = &f->b;
-    const int bytes = f->stage.value_row_bytes, mask = ws_fwd_swizzle_mask(f->spec, bytes);
+    const int bytes = f->stage.value_row_bytes, mask = ws_lds_row_swizzle(f->spec, bytes);
     struct ws_value *operand = NULL;
     for (int r = 0; r < f->tiling.slice_run; r += WS_FWD_BLOCK_KEYS) {
         const int key = slice * f->tiling.slice + r;

@@ -5,7 +5,7 @@
 #include "ir/wave.h"
 
 enum {
-    PIECE = WS_FWD_PIECE,
+    PIECE = WS_LDS_PIECE,
     PIECE_ELEMENTS = PIECE / WS_FWD_ELEMENT_BYTES,
     VALUE_RUN = 4, /* head dims of a unit where V is transposed on the way, or those of one row */
 };
@@ -98,7 +98,7 @@ static struct ws_value *swizzled_bytes(struct ws_fwd *f, const struct ws_fwd_cop
 {
     struct ws_builder *b = &f->b;
     const int row_bytes = copy->is_value ? f->stage.value_row_bytes : f->stage.key_row_bytes;
-    const int mask = ws_fwd_swizzle_mask(f->spec, row_bytes);
+    const int mask = ws_lds_row_swizzle(f->spec, row_bytes);
     struct ws_value *key = ws_and(b, unit_key(f, copy, round), ws_i32(b, (uint32_t)mask));
     return ws_mul(b, ws_xor(b, unit_run(f, copy, round), key), ws_i32(b, PIECE));
 }
@@ -265,7 +265,7 @@ void ws_fwd_stage_start(struct ws_fwd *f)
         return;
     stage->threads = spec->lever[WS_LEVER_num_waves] * f->tiling.target->wave_size;
     stage->key_row_bytes = ws_fwd_key_row_bytes(spec); /* in fragment order the average */
-    stage->value_row_bytes = ws_fwd_lds_row_bytes(spec, is_transposed(f) ? block : value_dim);
+    stage->value_row_bytes = ws_lds_row_bytes(spec, is_transposed(f) ? block : value_dim);
     stage->value_start = ws_fwd_stages_keys(spec) ? block * stage->key_row_bytes : 0;
     stage->buffer_bytes = stage->value_start;
     if (ws_fwd_stages_values(spec))

@@ -14,7 +14,6 @@ enum {
     WS_FWD_SPREAD_MAX = 8,
     WS_FWD_BLOCK_KEYS = 4, /* of a block that a load from LDS transposes */
     WS_FWD_BLOCK_DIMS = 16,
-    WS_FWD_PIECE = 16, /* bytes of the widest LDS access */
 };
 
 /* Copies neighbouring head dims of all keys of a block. A unit is a run of head dims of some

@@ -3,23 +3,9 @@
 #include "ir/layout.h"
 #include "ir/wave.h"
 
-static int padding(const struct ws_spec *spec)
-{
-    return spec->lever[WS_LEVER_lds_layout] == WS_LDS_LAYOUT_PADDED ? WS_GEMM_PIECE : 0;
-}
-
-static int swizzle(const struct ws_spec *spec)
-{
-    const int most = 8,
-              columns = spec->lever[WS_LEVER_block_k] * WS_GEMM_ELEMENT_BYTES / WS_GEMM_PIECE;
-    if (spec->lever[WS_LEVER_lds_layout] != WS_LDS_LAYOUT_SWIZZLED)
-        return 0;
-    return (columns < most ? columns : most) - 1;
-}
-
 struct ws_gemm_tiling ws_gemm_tiling(const struct ws_spec *spec)
 {
-    const int wide = WS_GEMM_PIECE / WS_GEMM_ELEMENT_BYTES, elements_max = 16;
+    const int wide = WS_LDS_PIECE / WS_GEMM_ELEMENT_BYTES, elements_max = 16;
     const int *lever = spec->lever, waves = lever[WS_LEVER_num_waves];
     const enum ws_element element = spec->dtype == WS_F16 ? WS_ELEMENT_F16 : WS_ELEMENT_BF16;
     struct ws_gemm_tiling t = {
@@ -37,8 +23,8 @@ struct ws_gemm_tiling ws_gemm_tiling(const struct ws_spec *spec)
         t.run = t.atom->a_elements > wide ? t.atom->a_elements : wide;
         t.step = t.atom->k / t.atom->a_elements * t.run;
     }
-    t.row_bytes = t.block_k * WS_GEMM_ELEMENT_BYTES + padding(spec);
-    t.swizzle = swizzle(spec);
+    t.row_bytes = ws_lds_row_bytes(spec, t.block_k);
+    t.swizzle = ws_lds_row_swizzle(spec, t.row_bytes);
     if (lever[WS_LEVER_ab_mode] == WS_AB_MODE_LDS)
         t.buffer_bytes = (t.rows[WS_GEMM_A] + t.rows[WS_GEMM_B]) * t.row_bytes;
     t.lds_bytes = t.buffer_bytes * lever[WS_LEVER_stages];

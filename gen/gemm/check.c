@@ -1,5 +1,8 @@
 /* What can be generated. */
+#include <stdio.h>
+
 #include "gen/gemm/gemm.h"
+#include "gen/target_check.h"
 
 static const char *layout_name(const struct ws_spec *spec)
 {
@@ -10,10 +13,9 @@ static enum ws_status check_atom(const struct ws_spec *spec, const struct ws_gem
                                  struct ws_error *error)
 {
     const int *lever = spec->lever;
-    if (!tiling->atom)
-        return ws_fail(error, WS_ERROR_SPEC,
-                       "atom 32x32 with arch %s: its matrix products are 16x16; set atom: 16x16",
-                       spec->arch);
+    enum ws_status status = ws_check_atom(spec, tiling->atom, error);
+    if (status != WS_OK)
+        return status;
     if (tiling->block_k % tiling->step != 0)
         return ws_fail(
             error, WS_ERROR_SPEC,
@@ -50,7 +52,7 @@ static enum ws_status check_unstaged(const struct ws_spec *spec, struct ws_error
 static enum ws_status check_share(const struct ws_gemm_tiling *tiling, enum ws_gemm_side side,
                                   struct ws_error *error)
 {
-    const int piece = WS_GEMM_PIECE / WS_GEMM_ELEMENT_BYTES;
+    const int piece = WS_LDS_PIECE / WS_GEMM_ELEMENT_BYTES;
     const int pieces = tiling->rows[side] * tiling->block_k / piece;
     if (pieces % tiling->threads != 0)
         return ws_fail(error, WS_ERROR_SPEC,
@@ -94,7 +96,7 @@ static int live_registers(const struct ws_gemm_tiling *tiling)
     const int dwords = 4, addresses = 16;
     int registers = addresses + (tiling->tiles[WS_GEMM_A] + 1) * tiling->run / 2;
     for (int s = 0; s < WS_GEMM_SIDES; s++) {
-        const int piece = WS_GEMM_PIECE / WS_GEMM_ELEMENT_BYTES;
+        const int piece = WS_LDS_PIECE / WS_GEMM_ELEMENT_BYTES;
         const int rounds = tiling->rows[s] * tiling->block_k / piece / tiling->threads;
         registers += tiling->tiles[s];
         if (tiling->buffer_bytes > 0)
@@ -104,19 +106,15 @@ static int live_registers(const struct ws_gemm_tiling *tiling)
            tiling->tiles[WS_GEMM_A] * tiling->tiles[WS_GEMM_B] * tiling->atom->c_elements;
 }
 
-/* Who asks for an occupancy has a budget of registers of his own, and spills where it is passed. */
 static enum ws_status check_registers(const struct ws_spec *spec,
                                       const struct ws_gemm_tiling *tiling, struct ws_error *error)
 {
-    const int registers = live_registers(tiling);
-    if (spec->lever[WS_LEVER_waves_per_eu] > 0 || registers <= tiling->target->vgpr_max)
-        return WS_OK;
-    return ws_fail(
-        error, WS_ERROR_SPEC,
-        "bm_tiles %d and bn_tiles %d need about %d registers, and %s has %d; lower one of "
-        "them, lower block_k or raise num_waves, or allow spills by waves_per_eu: 1",
-        tiling->tiles[WS_GEMM_A], tiling->tiles[WS_GEMM_B], registers, tiling->target->name,
-        tiling->target->vgpr_max);
+    char settings[64];
+    snprintf(settings, sizeof settings, "bm_tiles %d and bn_tiles %d", tiling->tiles[WS_GEMM_A],
+             tiling->tiles[WS_GEMM_B]);
+    return ws_check_registers(spec, live_registers(tiling), settings,
+                              "a smaller bm_tiles, bn_tiles or block_k, a larger num_waves, ",
+                              error);
 }
 
 enum ws_status ws_gemm_check(const struct ws_spec *spec, struct ws_error *error)

@@ -8,6 +8,7 @@
 #define WS_GEN_GEMM_H
 
 #include "gen/kernel.h"
+#include "gen/lds_row.h"
 #include "ir/atom.h"
 #include "ir/builder.h"
 #include "ir/target.h"
@@ -24,7 +25,6 @@ enum {
     WS_GEMM_TILES_MAX = 4,   /* of an operand, in a wave */
     WS_GEMM_ROUNDS_MAX = 32, /* of an operand's copy to LDS */
     WS_GEMM_ELEMENT_BYTES = 2,
-    WS_GEMM_PIECE = 16, /* bytes of the widest access */
 };
 
 /* Operand A brings the rows of C, B its columns. */

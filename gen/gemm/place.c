@@ -92,7 +92,7 @@ static void place_operand(struct ws_gemm *g, enum ws_gemm_side side)
         row_stride = WS_GEMM_ARG_a_row_stride;
     operand->side = side;
     operand->view.addressing = is_buffer ? WS_ADDRESSING_BUFFER : WS_ADDRESSING_GLOBAL;
-    operand->view.alignment = ws_gemm_alignment(g->spec, WS_GEMM_PIECE);
+    operand->view.alignment = ws_gemm_alignment(g->spec, WS_LDS_PIECE);
     operand->view.base = ws_view_base(b, operand->view.addressing,
                                       ws_gemm_address(g, args[side].pointer, args[side].strides,
                                                       operand->first, WS_GEMM_ELEMENT_BYTES));

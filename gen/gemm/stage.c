@@ -4,7 +4,7 @@
 #include "ir/lds.h"
 #include "ir/wave.h"
 
-enum { PIECE = WS_GEMM_PIECE, PIECE_ELEMENTS = PIECE / WS_GEMM_ELEMENT_BYTES };
+enum { PIECE = WS_LDS_PIECE, PIECE_ELEMENTS = PIECE / WS_GEMM_ELEMENT_BYTES };
 
 static void all_waves_meet(struct ws_gemm *g)
 {
@@ -32,14 +32,17 @@ static struct ws_value *lds_row(struct ws_gemm *g, enum ws_gemm_side side, struc
                   ws_divide(b, row, ws_i32(b, (uint32_t)tiles)));
 }
 
-/* Bytes from the start of a buffer to a row. */
-static struct ws_value *row_place(struct ws_gemm *g, enum ws_gemm_side side, struct ws_value *row)
+/* Bytes from the start of a buffer to a piece of a row; NULL: to the row. */
+static struct ws_value *row_place(struct ws_gemm *g, enum ws_gemm_side side, struct ws_value *row,
+                                  struct ws_value *piece)
 {
     struct ws_builder *b = &g->b;
     const struct ws_gemm_tiling *tiling = &g->tiling;
     const int start = side == WS_GEMM_B ? tiling->rows[WS_GEMM_A] * tiling->row_bytes : 0;
-    return ws_add(b, ws_mul(b, row, ws_i32(b, (uint32_t)tiling->row_bytes)),
-                  ws_i32(b, (uint32_t)start));
+    struct ws_value *place = piece
+                                 ? ws_lds_row_place(b, g->spec, row, tiling->row_bytes, piece, row)
+                                 : ws_mul(b, row, ws_i32(b, (uint32_t)tiling->row_bytes));
+    return ws_add(b, place, ws_i32(b, (uint32_t)start));
 }
 
 /* What the pieces of a row are permuted by, in bytes. */
@@ -68,9 +71,8 @@ static void start_copy(struct ws_gemm *g, struct ws_gemm_operand *operand)
         struct ws_value *row = ws_add(b, first, ws_i32(b, (uint32_t)(i * step)));
         struct ws_value *source = ws_mul(b, ws_smin(b, row, operand->last), operand->stride);
         struct ws_value *staged = lds_row(g, side, row);
-        struct ws_value *place = ws_xor(b, column, swizzle_of(g, staged));
         operand->source[i] = ws_add(b, source, column);
-        operand->target[i] = ws_add(b, g->array, ws_add(b, row_place(g, side, staged), place));
+        operand->target[i] = ws_add(b, g->array, row_place(g, side, staged, piece));
     }
 }
 
@@ -110,7 +112,7 @@ static void start_reads(struct ws_gemm *g, struct ws_gemm_operand *operand)
         ws_add(b, ws_mul(b, operand->wave, ws_i32(b, (uint32_t)wave_rows)), operand->row);
     operand->tile_bytes =
         (is_dealt ? tile_rows(g, operand->side) : tiling->side) * tiling->row_bytes;
-    operand->read = ws_add(b, g->array, row_place(g, operand->side, row));
+    operand->read = ws_add(b, g->array, row_place(g, operand->side, row, NULL));
     if (tiling->swizzle > 0)
         operand->mix = ws_xor(b, swizzle_of(g, row), operand->run);
     else

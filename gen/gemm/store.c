@@ -97,7 +97,7 @@ static void store_row(struct ws_gemm *g, struct store *store, int tile)
                         NULL, 0);
     for (struct run run = run_at(atom, 0); run.first < atom->c_elements;
          run = run_at(atom, run.first + run.elements)) {
-        const int most = WS_GEMM_PIECE / store->bytes, all = columns(g, run);
+        const int most = WS_LDS_PIECE / store->bytes, all = columns(g, run);
         const int count = !store->is_whole ? 1 : all < most ? all : most;
         for (int column = 0; column < all; column += count)
             store_columns(g, store, tile, run, column, count, place);
