@@ -226,12 +226,13 @@ static enum ws_status apply_window(struct ws_spec *spec, const char *value, stru
     char quoted[WS_QUOTED_SIZE];
     long side[2] = {WS_WINDOW_AT_LAUNCH, WS_WINDOW_AT_LAUNCH};
     bool is_good = strcmp(value, "launch") == 0;
-    if (!is_good && value[strspn(value, "-0123456789, ")] == '\0') {
+    if (!is_good && value[strspn(value, "[]-0123456789, ")] == '\0') {
+        const bool is_list = *value == '[';
         char *end = NULL;
-        side[0] = strtol(value, &end, 10);
+        side[0] = strtol(value + is_list, &end, 10);
         const char *rest = end + (*end == ',');
         side[1] = strtol(rest, &end, 10);
-        is_good = end != rest && *end == '\0';
+        is_good = end != rest && strcmp(end, is_list ? "]" : "") == 0;
     }
     for (int i = 0; i < 2; i++)
         is_good = is_good && side[i] >= WS_WINDOW_AT_LAUNCH && side[i] <= INT_MAX;
@@ -252,11 +253,12 @@ static enum ws_status check_option(const char *option, struct ws_error *error)
     bool is_printable = true;
     for (size_t i = 0; i < length; i++)
         is_printable = is_printable && option[i] > ' ' && option[i] < 0x7F;
-    if (length >= 2 && option[0] == '-' && is_printable && length < WS_OPTION_SIZE)
+    const bool is_named = option[0] == '-' && option[1 + (option[1] == '-')] != '\0';
+    if (is_named && is_printable && length < WS_OPTION_SIZE)
         return WS_OK;
     return ws_fail(error, WS_ERROR_SPEC,
-                   "backend option `%s` should begin with `-` and have at most %d printable ASCII "
-                   "characters",
+                   "backend option `%s` should begin with `-` and a name, and have at most %d "
+                   "printable ASCII characters",
                    ws_quoted(quoted, option), WS_OPTION_SIZE - 1);
 }
 
@@ -379,6 +381,9 @@ enum ws_status ws_spec_check_values(const struct ws_spec *spec, struct ws_error 
         if (status != WS_OK)
             return status;
     }
+    const struct ws_target *target = ws_target_find(spec->arch);
+    if (target->missing)
+        return ws_fail(error, WS_ERROR_SPEC, "arch %s: %s", target->name, target->missing);
     return WS_OK;
 }
 
@@ -398,8 +403,5 @@ enum ws_status ws_spec_check(const struct ws_spec *spec, struct ws_error *error)
                        spec->head_dim_qk == spec->head_dim_v ? "head_dim"
                        : spec->head_dim_qk == 0              ? "head_dim_qk"
                                                              : "head_dim_v");
-    const struct ws_target *target = ws_target_find(spec->arch);
-    if (target->missing)
-        return ws_fail(error, WS_ERROR_SPEC, "arch %s: %s", target->name, target->missing);
     return ws_kernel_definition(spec->kind)->check(spec, error);
 }

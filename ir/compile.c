@@ -109,9 +109,10 @@ static enum ws_status join_options(const char *const *options, char **lines, str
                            "too many backend options: a compile takes at most %d, and the next "
                            "would be %.100s",
                            WS_BACKEND_OPTIONS_MAX, *option);
-        if ((*option)[0] != '-' || strchr(*option, '\n'))
+        const bool is_named = (*option)[0] == '-' && (*option)[1 + ((*option)[1] == '-')];
+        if (!is_named || strchr(*option, '\n'))
             return ws_fail(error, WS_ERROR_ARGUMENT,
-                           "backend option \"%s\": it must be one line and start with -", *option);
+                           "backend option \"%s\": it must be one line, - and a name", *option);
         size += strlen(*option) + 1;
     }
     char *end = *lines = malloc(size);

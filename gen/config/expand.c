@@ -163,7 +163,8 @@ static enum ws_status fill_point(const struct expansion *expansion, const struct
         if (status != WS_OK)
             return status;
     }
-    if (!ws_spec_is_open(&point->spec) && ws_spec_check(&point->spec, &error) != WS_OK)
+    const bool is_open = ws_spec_is_open(&point->spec);
+    if ((is_open ? ws_spec_check_values : ws_spec_check)(&point->spec, &error) != WS_OK)
         snprintf(point->reason, sizeof point->reason, "%s", error.message);
     place_point(expansion, layer, point);
     return name_point(expansion, layer, choice, point);

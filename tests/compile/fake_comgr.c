@@ -1,6 +1,8 @@
 /* A stand-in for comgr, of interface FAKE_MAJOR.0: it answers with the actions' numbers of that
  * interface only. FAKE_COMGR_LLVM is the LLVM that it pretends to hold, FAKE_COMGR_CODE the file
- * that it "compiles" to, FAKE_COMGR_FAIL makes code generation fail. */
+ * that it "compiles" to, FAKE_COMGR_FAIL makes code generation fail, FAKE_COMGR_HOST is a file that
+ * the names of the programs that open it are added to. */
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +30,16 @@ static struct object {
     char isa[64];
 } objects[OBJECTS_MAX];
 static uint64_t object_count = 1;
+
+__attribute__((constructor)) static void name_host(void)
+{
+    const char *path = getenv("FAKE_COMGR_HOST");
+    FILE *file = path ? fopen(path, "a") : NULL;
+    if (!file)
+        return;
+    fprintf(file, "%s\n", program_invocation_short_name);
+    fclose(file);
+}
 
 static int create(int kind, struct comgr_handle *handle)
 {

@@ -98,7 +98,7 @@ static void test_set_fields(void **state)
         {"head_dim_v", "128"},     {"mask", "causal"},         {"align", "top_left"},
         {"features.lse", "false"}, {"alignment", "2"},         {"levers.v_mode", "rows"},
         {"options", "-a=1  -b"},   {"causal_early_exit", "0"}, {"varlen", "true"},
-        {"window", "127,0"},
+        {"window", "127,0"},       {"window", "[5, -1]"},      {"window", "[127,0]"},
     };
     struct ws_spec spec;
     struct ws_error error = {0};
@@ -161,11 +161,14 @@ static void test_set_errors(void **state)
         {"window", "1", "`window` does not take `1`; it takes two numbers >= -1"},
         {"window", "1,-2", "`window` does not take `1,-2`; it takes two numbers >= -1"},
         {"window", "1,2,3", "`window` does not take `1,2,3`; it takes two numbers >= -1"},
+        {"window", "[1,2", "`window` does not take `[1,2`; it takes two numbers >= -1"},
+        {"window", "1,2]", "`window` does not take `1,2]`; it takes two numbers >= -1"},
         {"window", "4294967296,0", "`window` does not take `4294967296,0`; it takes two"},
         {"kernel", "fmha", "`kernel` does not take `fmha`; it takes: fmha_fwd, gemm, fmha_bwd"},
         {"varlen", "yes", "feature `varlen` does not take `yes`; it takes: false, true"},
         {"options", "b", "backend option `b` should begin with `-`"},
         {"options", "-a -", "backend option `-` should begin with `-`"},
+        {"options", "-a --", "backend option `--` should begin with `-` and a name"},
         {"options", "-a -\x01", "backend option `-?` should begin with `-`"},
         {"options", "-1 -2 -3 -4 -5 -6 -7 -8 -9 -a -b -c -d -e -f -g -h",
          "more than 16 backend options; give at most 16"},

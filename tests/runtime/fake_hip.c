@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/abi/status.h"
 #include "runtime/hip.h"
@@ -24,9 +25,22 @@ static int called(const char *function)
     if (state.fail_function != NULL && strcmp(state.fail_function, function) == 0)
         return state.fail_code;
     const char *fail = getenv("FAKE_HIP_FAIL"); /* for a test of another process */
+    const char *code = getenv("FAKE_HIP_CODE");
     if (fail != NULL && strcmp(fail, function) == 0)
-        return WS_HIP_NO_BINARY_FOR_GPU;
+        return code != NULL ? atoi(code) : WS_HIP_NO_BINARY_FOR_GPU;
     return WS_HIP_SUCCESS;
+}
+
+/* For a test of another process: what is launched has no end, and most calls wait for it. */
+static bool is_stuck(void)
+{
+    return state.launches > 0 && getenv("FAKE_HIP_BUSY") != NULL;
+}
+
+static void wait_for_launches(void)
+{
+    while (is_stuck())
+        pause();
 }
 
 static int device_count(void)
@@ -118,6 +132,7 @@ int hipMalloc(void **address, size_t bytes)
 
 int hipFree(void *address)
 {
+    wait_for_launches();
     free(address);
     state.live_bytes--;
     return called("hipFree");
@@ -125,6 +140,7 @@ int hipFree(void *address)
 
 int hipMemcpy(void *to, const void *from, size_t bytes, int kind)
 {
+    wait_for_launches();
     (void)kind;
     memcpy(to, from, bytes);
     return called("hipMemcpy");
@@ -139,6 +155,7 @@ int hipMemsetAsync(void *to, int value, size_t bytes, void *stream)
 
 int hipStreamSynchronize(void *stream)
 {
+    wait_for_launches();
     state.stream = stream;
     return called("hipStreamSynchronize");
 }
@@ -147,7 +164,8 @@ int hipStreamQuery(void *stream)
 {
     state.stream = stream;
     int code = called("hipStreamQuery");
-    return code == WS_HIP_SUCCESS && state.busy_queries-- > 0 ? WS_HIP_NOT_READY : code;
+    bool is_busy = state.busy_queries-- > 0 || is_stuck();
+    return code == WS_HIP_SUCCESS && is_busy ? WS_HIP_NOT_READY : code;
 }
 
 int hipModuleLoadData(void **module, const void *image)
@@ -162,6 +180,7 @@ int hipModuleLoadData(void **module, const void *image)
 
 int hipModuleUnload(void *module)
 {
+    wait_for_launches();
     (void)module;
     state.live_modules--;
     return called("hipModuleUnload");

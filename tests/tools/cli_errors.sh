@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# cli_errors.sh WAVESMITH FOLDER FAKE_HIP: every bad input and broken environment ends in one message that
+# cli_errors.sh WAVESMITH FOLDER FAKE_HIP FAKE_COMGR: every bad input and broken environment ends in one message that
 # says what was wrong and what would be right, in exit code 2 or 3, and in no half-written file.
 # FOLDER holds loops.hsaco (gfx1151), other.hsaco (gfx942) and rowless.hsaco (gfx1030, which has no
-# row in the target table) and takes the test's files. FAKE_HIP is a stand-in for the driver.
+# row in the target table) and takes the test's files. FAKE_HIP and FAKE_COMGR are stand-ins.
 set -u
 wavesmith=$1
 fake_hip=$3
+fake_comgr=$4
 cd "$2" || exit 1
 rm -rf cli_errors && mkdir cli_errors && cd cli_errors || exit 1
 failures=0
@@ -99,6 +100,19 @@ far 'take v:head or v:batch' --set v_layout=transposed --far v:token
     fail "a huge -j: $(cat stderr.txt)"
 grep -q '1000000000000: [0-9]* are taken, 8 for each core' stderr.txt ||
     fail "a huge -j goes unmentioned: $(cat stderr.txt)"
+expect 2 '3 lengths, and --shape has B=2' "$wavesmith" verify good.yaml --set varlen=true \
+    --shape B=2 --lengths-q 1,2,3 --device emu
+expect 2 'sequence 1 should be a whole number from 0 to 50' "$wavesmith" verify good.yaml \
+    --set varlen=true --shape B=2,Sq=50 --lengths-q 1,51 --device emu
+"$wavesmith" emit good.yaml --set mask=window --set 'window=[1,5]' -o window.ll ||
+    fail 'a window as its message says it'
+for file in good open; do # it is the target that is wrong, whatever gives the head dim
+    expect 2 '^wavesmith: error: override .arch=gfx1250.: arch gfx1250: ' "$wavesmith" verify $file.yaml \
+        --arch gfx1250 --shape D=64
+done
+expect 2 '^wavesmith: error: override .arch=gfx1250.: arch gfx1250: ' "$wavesmith" emit open.yaml --arch gfx1250
+"$wavesmith" verify good.yaml --shape Sq=0 --seed 1 --device emu >stdout.txt || fail 'no query'
+[ "$(wc -l <stdout.txt)" -eq 2 ] || fail "more than a line of a pass: $(cat stdout.txt)"
 expect 2 'leave them out' "$wavesmith" verify good.yaml --random 3 --shape Sq=7
 expect 2 'from 1 to 1' "$wavesmith" emit good.yaml --point 2
 
@@ -109,6 +123,8 @@ config 2 'bad.yaml:6:[0-9]+.*it takes: 1, 2, 4' "$good
 levers: {bm_tiles: wide}"
 config 2 'bad.yaml:5:[0-9]+' "${good/head_dim: 64/head_dim: {x: 1\}}"
 config 2 'empty' ''
+config 2 'backend option .--. should begin with' "$good
+options: [\"-a\", \"--\"]"
 config 2 'bad.yaml:6:1.*(duplicate|twice|again)' "$good
 dtype: f16"
 config 2 'bad.yaml:1:4.*anchors' 'a: &a [x, x, x, x, x, x, x, x, x]
@@ -244,6 +260,11 @@ grep -q 'no space left' -i stderr.txt || fail "full stdout: $(cat stderr.txt)"
 [ "$(ls small)" = k.hsaco ] || fail "compile left files: $(ls small)"
 [ "$(stat -c %a small/k.hsaco)" = "$(printf '%o' $((0666 & ~0$(umask))))" ] || fail 'file mode'
 
+# A comgr holds an LLVM of its own: it is opened outside this program, whoever asks for it
+WS_COMGR_LIBRARY="$fake_comgr" FAKE_COMGR_HOST=hosts.txt FAKE_COMGR_LLVM=20 "$wavesmith" compile \
+    good.yaml -o k.hsaco >stdout.txt || fail "compile by auto: $(cat stdout.txt)"
+[ "$(sort -u hosts.txt)" = wavesmith-worker ] || fail "comgr was opened in: $(cat hosts.txt)"
+
 # No GPU: words, and the driver's own code
 if [ ! -e /dev/kfd ]; then
     expect 3 'no AMD GPU|no HIP driver|libamdhip64' "$wavesmith" verify good.yaml --device hip
@@ -251,6 +272,29 @@ fi
 expect 2 '^../loops.hsaco: error: hipModuleLoadData.*209' env WS_HIP_LIBRARY="$fake_hip" \
     FAKE_HIP_FAIL=hipModuleLoadData "$wavesmith" run ../loops.hsaco --kernel cold --grid 1 \
     --block 32 --device hip
+# A kernel without an end: what a GPU does next, frees included, would wait for it
+"$wavesmith" compile good.yaml -o k.hsaco >stdout.txt || fail "compile: $(cat stdout.txt)"
+expect 1 'error: the kernel has not ended within 0.1 s' env WS_HIP_LIBRARY="$fake_hip" FAKE_HIP_BUSY=1 \
+    timeout 60 "$wavesmith" run ../loops.hsaco --kernel cold --grid 1 --block 32 --device hip \
+    --timeout 0.1
+env WS_HIP_LIBRARY="$fake_hip" FAKE_HIP_BUSY=1 timeout 60 "$wavesmith" verify good.yaml --device hip \
+    --timeout 0.1 >stdout.txt 2>stderr.txt
+[ $? -eq 1 ] || fail "verify of a kernel without an end: $(cat stdout.txt stderr.txt)"
+grep -q 'the kernel has not ended within 0.1 s' stdout.txt && grep -q '0 passed, 1 failed' stdout.txt ||
+    fail "verify does not say that the kernel has not ended: $(cat stdout.txt stderr.txt)"
+expect 2 '--timeout should be above 0' "$wavesmith" verify good.yaml --timeout 0
+# What is not about a point ends a sweep, and is no answer
+expect 3 'error: no [0-9]+ bytes of device memory' env WS_HIP_LIBRARY="$fake_hip" FAKE_HIP_FAIL=hipMalloc \
+    FAKE_HIP_CODE=2 "$wavesmith" sweep good.yaml --verify --device hip --state memory.state
+grep -q '"status"' memory.state && fail "out of memory was kept as an answer: $(cat memory.state)"
+printf '%s\n' "$good" 'levers: {num_waves: [1, 2, 4, 8], bm_tiles: [1, 2]}' >eight.yaml
+few_files() {
+    (
+        ulimit -n 10
+        "$wavesmith" sweep eight.yaml --jobs 8
+    )
+}
+expect 3 'too few open files are allowed to start worker [2-8] of 8; raise.*ulimit -n.*--jobs' few_files
 expect 3 'libwavesmith_emu|no_such_library' env WS_EMU_LIBRARY=/no_such_library.so \
     "$wavesmith" verify good.yaml --device emu
 

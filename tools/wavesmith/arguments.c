@@ -251,6 +251,9 @@ enum ws_status ws_arguments_parse(struct ws_arguments *arguments, const struct w
         if (status != WS_OK)
             return status;
     }
+    if (arguments->timeout <= 0)
+        return ws_fail(error, WS_ERROR_ARGUMENT, "--timeout should be above 0 seconds, not %g",
+                       arguments->timeout);
     enum ws_status status = check_operands(arguments, error);
     if (status == WS_OK)
         limit_jobs(arguments);

@@ -89,7 +89,7 @@ static enum ws_status build(const struct ws_arguments *arguments, struct ws_spec
         status = ws_points_only(&points, &point, error);
     if (status == WS_OK) {
         *spec = point->spec;
-        status = ws_codegen_from(&options, arguments->backend, error);
+        status = ws_codegen_from(&options, arguments, error);
     }
     if (status == WS_OK)
         status = ws_compile(spec, &options, compiled, error);

@@ -40,11 +40,14 @@ struct ws_list {
     size_t count;
 };
 
+struct ws_worker_pool;
+
 /* A parsed command line. Texts point into argv. */
 struct ws_arguments {
     const struct ws_command *command;
     const char *operand; /* the first; NULL only where the command takes none */
     struct ws_list operands;
+    struct ws_worker_pool *pool; /* of compilers, for the whole command; main owns it */
     bool given[WS_OPTION_COUNT];
 #define FLAG(name, letter, help) bool name;
 #define TEXT(name, letter, metavar, help) const char *name;

@@ -36,7 +36,7 @@ static enum ws_status compile(const struct ws_arguments *arguments, struct ws_co
     if (status == WS_OK)
         status = ws_points_only(&points, &point, error);
     if (status == WS_OK)
-        status = ws_codegen_from(&options, arguments->backend, error);
+        status = ws_codegen_from(&options, arguments, error);
     if (status == WS_OK)
         status = ws_compile(&point->spec, &options, compiled, error);
     if (status == WS_OK)

@@ -124,3 +124,25 @@ enum ws_status ws_tool_device_target(struct ws_tool_device *device, const char *
     device->device = NULL;
     return ws_device_open(&device->device, device->driver, arch, error);
 }
+
+enum ws_status ws_tool_device_wait(struct ws_tool_device *device, double timeout_seconds,
+                                   struct ws_error *error)
+{
+    struct ws_error why = {0};
+    enum ws_status status = ws_device_wait(device->device, NULL, timeout_seconds, &why);
+    device->is_stuck = status == WS_ERROR_TIMEOUT;
+    if (device->is_stuck)
+        return ws_fail(error, status, "the kernel has not ended within %g s (--timeout)",
+                       timeout_seconds);
+    if (status != WS_OK && error)
+        *error = why;
+    return status;
+}
+
+void ws_tool_device_abandon(const struct ws_tool_device *device, int exit_code)
+{
+    if (!device->is_stuck)
+        return;
+    bool failed = fflush(stdout) != 0;
+    _exit(failed && exit_code == 0 ? 1 : exit_code);
+}

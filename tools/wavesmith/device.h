@@ -21,6 +21,7 @@ struct ws_tool_device {
     struct ws_driver *driver;
     struct ws_device *device; /* NULL until a target is asked for */
     bool is_emulator;
+    bool is_stuck;               /* a launch did not end in time: most calls would wait for it */
     struct ws_emulator emulator; /* of use if is_emulator */
 };
 
@@ -37,5 +38,14 @@ void ws_tool_device_close(struct ws_tool_device *device);
 /* Makes device->device one of the target `arch`. */
 enum ws_status ws_tool_device_target(struct ws_tool_device *device, const char *arch,
                                      struct ws_error *error);
+
+/* Waits for what was launched. WS_ERROR_TIMEOUT: it takes longer; device->is_stuck is then set. The
+ * emulator's launches are over when they return. */
+enum ws_status ws_tool_device_wait(struct ws_tool_device *device, double timeout_seconds,
+                                   struct ws_error *error);
+
+/* Ends the program where a device is stuck: what is to be closed or freed, here or by the driver at
+ * exit, would wait for ever. Returns where it is not. */
+void ws_tool_device_abandon(const struct ws_tool_device *device, int exit_code);
 
 #endif

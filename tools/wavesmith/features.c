@@ -94,6 +94,14 @@ static int64_t most_of(const struct ws_problem *problem, enum ws_length_kind kin
                                  : problem->length[WS_LENGTH_K][batch];
 }
 
+static int64_t count_items(const char *text)
+{
+    int64_t count = 1;
+    for (; *text; ++text)
+        count += *text == ',';
+    return count;
+}
+
 enum ws_status ws_problem_set_lengths(struct ws_problem *problem, enum ws_length_kind kind,
                                       const char *text, struct ws_error *error)
 {
@@ -102,6 +110,11 @@ enum ws_status ws_problem_set_lengths(struct ws_problem *problem, enum ws_length
         return ws_fail(error, WS_ERROR_ARGUMENT,
                        "%s %s: the config has no feature varlen; add --set varlen=true",
                        length_options[kind], text);
+    if (count_items(text) != problem->size.batch)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "%s %s: these are %" PRId64 " lengths, and --shape has B=%" PRId64
+                       " sequences; give one for each",
+                       length_options[kind], text, count_items(text), problem->size.batch);
     for (int64_t b = 0; b < problem->size.batch; ++b) {
         char *end = NULL;
         int64_t most = most_of(problem, kind, b);
@@ -109,10 +122,9 @@ enum ws_status ws_problem_set_lengths(struct ws_problem *problem, enum ws_length
         bool is_last = b + 1 == problem->size.batch;
         if (end == at || *end != (is_last ? '\0' : ',') || length < 0 || length > most)
             return ws_fail(error, WS_ERROR_ARGUMENT,
-                           "%s %s: it takes B=%" PRId64
-                           " lengths with commas between, the one of sequence %" PRId64
-                           " from 0 to %" PRId64,
-                           length_options[kind], text, problem->size.batch, b, most);
+                           "%s %s: the length of sequence %" PRId64
+                           " should be a whole number from 0 to %" PRId64,
+                           length_options[kind], text, b, most);
         problem->length[kind][b] = length;
         at = end + !is_last;
     }

@@ -63,11 +63,15 @@ static enum ws_status allocate(struct ws_values *values, const struct ws_problem
                                   count, ws_tensor_name(tensor));
 }
 
+/* The random numbers of neighbouring seeds share nothing. */
+enum { SEEDS = 64 };
+_Static_assert((int)WS_TENSOR_COUNT <= (int)SEEDS, "each input has random numbers of its own");
+
 static void draw(struct ws_values *values, const struct ws_problem *problem,
                  enum ws_tensor_id tensor, enum ws_input_kind kind)
 {
     struct ws_random random;
-    ws_random_seed(&random, problem->seed * 4 + (uint64_t)tensor);
+    ws_random_seed(&random, problem->seed * SEEDS + (uint64_t)tensor);
     const struct ws_problem_kind *of = ws_problem_kind(problem->kind);
     struct ws_draw how = {.deviation = 1};
     if (kind == WS_INPUT_BOUNDARY)

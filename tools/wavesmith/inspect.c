@@ -83,11 +83,11 @@ static enum ws_status open_file(struct subject *subject, const struct ws_argumen
 }
 
 static enum ws_status open_point(struct subject *subject, const struct ws_config_point *point,
-                                 const char *backend, struct ws_error *error)
+                                 const struct ws_arguments *arguments, struct ws_error *error)
 {
     struct ws_codegen_options options;
     struct ws_compiled compiled = {0};
-    enum ws_status status = ws_codegen_from(&options, backend, error);
+    enum ws_status status = ws_codegen_from(&options, arguments, error);
     if (status == WS_OK)
         status = ws_compile(&point->spec, &options, &compiled, error);
     if (status != WS_OK)
@@ -146,7 +146,7 @@ static enum ws_status inspect_config(const struct ws_arguments *arguments, json_
             fprintf(stderr, "skip  %s: %s\n", point->name, point->reason);
             continue;
         }
-        status = open_point(&subject, point, arguments->backend, error);
+        status = open_point(&subject, point, arguments, error);
         if (status == WS_OK)
             status = inspect_subject(&subject, NULL, list, error);
         close_subject(&subject);
@@ -169,7 +169,7 @@ static enum ws_status open_side(struct subject *subject, const struct ws_argumen
     if (status == WS_OK)
         status = ws_points_only(&points, &point, error);
     if (status == WS_OK)
-        status = open_point(subject, point, side.backend, error);
+        status = open_point(subject, point, &side, error);
     ws_points_free(&points);
     return status;
 }

@@ -39,7 +39,7 @@ static const struct ws_command commands[] = {
          WS_TAKES(far) | WS_TAKES(score_scale) | WS_TAKES(window) | WS_TAKES(softcap) |
          WS_TAKES(lengths_q) | WS_TAKES(lengths_k) | WS_TAKES(used_k) | WS_TAKES(sample) |
          WS_TAKES(no_strict) | WS_TAKES(device) | WS_TAKES(backend) | WS_TAKES(jobs) |
-         WS_TAKES(max_spills) | WS_TAKES(json),
+         WS_TAKES(max_spills) | WS_TAKES(timeout) | WS_TAKES(json),
      ws_command_verify},
     {"sweep", "CONFIG", "compile every point of a config, measure and verify it",
      "Points are compiled by --jobs processes, each verified (with --verify) before it is listed, "
@@ -71,7 +71,8 @@ static const struct ws_command commands[] = {
      "  i32:V, u32:V, i64:V, f32:V   a value\n"
      "Exit code 1 if the kernel failed.\n",
      WS_TAKES(kernel) | WS_TAKES(grid) | WS_TAKES(block) | WS_TAKES(arg) | WS_TAKES(lds) |
-         WS_TAKES(device) | WS_TAKES(no_strict) | WS_TAKES(seed) | WS_TAKES(jobs),
+         WS_TAKES(device) | WS_TAKES(no_strict) | WS_TAKES(seed) | WS_TAKES(timeout) |
+         WS_TAKES(jobs),
      ws_command_run},
 };
 
@@ -114,8 +115,11 @@ static int run_command(const struct ws_command *command, int argc, char **argv)
         code = ws_report_error(&error);
     else if (arguments.help)
         ws_command_help(command);
+    else if (ws_worker_pool_create(&arguments.pool, &error) != WS_OK)
+        code = ws_report_error(&error);
     else
         code = command->run(&arguments);
+    ws_worker_pool_free(arguments.pool);
     ws_arguments_free(&arguments);
     return code;
 }

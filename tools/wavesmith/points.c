@@ -73,7 +73,8 @@ static enum ws_status take_head_dims(struct ws_points *points, struct ws_error *
     for (size_t i = points->first; i < points->end; ++i) {
         struct ws_config_point *point = &points->config.points[i];
         struct ws_spec *spec = &point->spec;
-        bool open = ws_spec_is_open(spec);
+        bool refused = point->reason[0] != '\0';
+        bool open = ws_spec_is_open(spec) && !refused;
         points->open_dims = points->open_dims || open;
         if (!ws_setting_is_of(WS_FIELD_head_dim, spec->kind))
             continue; /* the problem refuses them */
@@ -83,12 +84,12 @@ static enum ws_status take_head_dims(struct ws_points *points, struct ws_error *
             status = take_head_dim(&spec->head_dim_v, sizes->head_dim_v, "head_dim_v", "Dv", error);
         if (status != WS_OK)
             return status;
-        if (ws_spec_is_open(spec))
+        if (ws_spec_is_open(spec) && !refused)
             return ws_fail(error, WS_ERROR_ARGUMENT,
                            "%s leaves the head dim open; give it, as in --shape D=128",
                            point->name);
         struct ws_error reason;
-        if (open && !point->reason[0] && ws_spec_check(spec, &reason) != WS_OK)
+        if (open && ws_spec_check(spec, &reason) != WS_OK)
             memcpy(point->reason, reason.message, sizeof point->reason);
     }
     return WS_OK;
@@ -124,7 +125,7 @@ static enum ws_status pick_points(struct ws_points *points, const struct ws_argu
 {
     struct ws_codegen_options options;
     bool compiles = (arguments->command->takes & WS_TAKES(backend)) != 0;
-    enum ws_status status = ws_codegen_from(&options, arguments->backend, error);
+    enum ws_status status = ws_codegen_from(&options, arguments, error);
     if (status == WS_OK)
         status = ws_config_pick(&points->config, compiles ? &options : NULL, error);
     points->end = points->config.count;
@@ -201,18 +202,18 @@ enum ws_status ws_points_only(const struct ws_points *points, const struct ws_co
     return WS_OK;
 }
 
-enum ws_status ws_codegen_from(struct ws_codegen_options *options, const char *backend,
-                               struct ws_error *error)
+enum ws_status ws_codegen_from(struct ws_codegen_options *options,
+                               const struct ws_arguments *arguments, struct ws_error *error)
 {
     static const char *const names[] = {"auto", "llvm", "comgr"};
-    *options = (struct ws_codegen_options){.backend = WS_BACKEND_AUTO};
-    if (!backend)
-        return WS_OK;
+    const char *backend = arguments->backend ? arguments->backend : names[0];
+    *options = (struct ws_codegen_options){.pool = arguments->pool};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
         if (strcmp(backend, names[i]) == 0) {
             options->backend = (enum ws_backend)i;
-            if (options->backend == WS_BACKEND_COMGR)
-                options->isolation = WS_ISOLATION_WORKER; /* whatever is installed stays outside */
+            /* A comgr stays outside, whatever LLVM it holds; auto may open one. */
+            if (options->backend != WS_BACKEND_LLVM)
+                options->isolation = WS_ISOLATION_WORKER;
             return WS_OK;
         }
     return ws_fail(error, WS_ERROR_ARGUMENT, "--backend is llvm, comgr or auto, not '%s'", backend);

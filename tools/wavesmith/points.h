@@ -31,8 +31,8 @@ void ws_points_free(struct ws_points *points);
 enum ws_status ws_points_only(const struct ws_points *points, const struct ws_config_point **point,
                               struct ws_error *error);
 
-/* The compiler settings of --backend; NULL where it is not given. */
-enum ws_status ws_codegen_from(struct ws_codegen_options *options, const char *backend,
-                               struct ws_error *error);
+/* The compiler settings of --backend, auto where it is not given, with the command's workers. */
+enum ws_status ws_codegen_from(struct ws_codegen_options *options,
+                               const struct ws_arguments *arguments, struct ws_error *error);
 
 #endif

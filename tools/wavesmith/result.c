@@ -127,10 +127,21 @@ static void print_errors(const struct ws_problem *problem, const struct ws_verdi
     printf("      ");
 }
 
+static void print_figures(const struct ws_result *result)
+{
+    const struct ws_trial *trial = result->trial;
+    print_errors(result->problem, &trial->verdict);
+    printf("workgroups %" PRIu64 " of %" PRIu64, trial->workgroups_checked,
+           trial->workgroups_total);
+    if (trial->wave_instructions > 0)
+        printf("; executed instructions a %s %.1f", ws_problem_kind(result->problem->kind)->unit,
+               instructions_per_tile(trial));
+    printf("; %.2f s\n", trial->seconds);
+}
+
 static void print_result(const struct ws_result *result)
 {
     const struct ws_trial *trial = result->trial;
-    const struct ws_verdict *verdict = &trial->verdict;
     char text[WS_PROBLEM_TEXT_SIZE];
     ws_problem_text(result->problem, text);
     if (result->status == WS_RESULT_SKIP) {
@@ -139,17 +150,8 @@ static void print_result(const struct ws_result *result)
     }
     printf("%s  %s  %s on %s  %s\n", status_names[result->status], result->name, result->spec->arch,
            result->device, text);
-    if (!trial->workgroups_total) { /* there was nothing to run */
-        printf("      %s\n      again: %s\n", result->reason, result->reproduce);
-        return;
-    }
-    print_errors(result->problem, verdict);
-    printf("workgroups %" PRIu64 " of %" PRIu64, trial->workgroups_checked,
-           trial->workgroups_total);
-    if (trial->wave_instructions > 0)
-        printf("; executed instructions a %s %.1f", ws_problem_kind(result->problem->kind)->unit,
-               instructions_per_tile(trial));
-    printf("; %.2f s\n", trial->seconds);
+    if (trial->workgroups_total > 0)
+        print_figures(result);
     if (result->status == WS_RESULT_PASS)
         return;
     if (trial->findings) /* the reason is the first of them */

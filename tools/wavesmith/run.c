@@ -320,7 +320,7 @@ static enum ws_status launch(struct run *run, struct ws_error *error)
 {
     enum ws_status status = ws_kernel_launch(run->kernel, &run->launch, error);
     if (status == WS_OK)
-        status = ws_device_wait(run->device.device, NULL, -1, error);
+        status = ws_tool_device_wait(&run->device, run->arguments->timeout, error);
     if (status == WS_ERROR_DEVICE && run->device.is_emulator) {
         size_t count = run->device.emulator.finding_count();
         for (size_t i = 0; i < count; i++)
@@ -400,6 +400,8 @@ int ws_command_run(const struct ws_arguments *arguments)
         status = download(&run, &error);
     if (status == WS_OK)
         print_summary(&run);
+    int code = status == WS_OK ? WS_EXIT_OK : ws_report_error(&error);
+    ws_tool_device_abandon(&run.device, code);
     tear_down(&run);
-    return status == WS_OK ? WS_EXIT_OK : ws_report_error(&error);
+    return code;
 }

@@ -100,9 +100,6 @@ enum ws_status ws_sweep_create(struct ws_sweep *sweep, const struct ws_arguments
     sweep->verify = arguments->verify;
     sweep->trial.strict = !arguments->no_strict;
     sweep->trial.jobs = 1;
-    if (arguments->timeout <= 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT, "--timeout should be above 0 seconds, not %g",
-                       arguments->timeout);
     enum ws_status status = ws_trial_set_sample(&sweep->trial, arguments->sample, error);
     if (status == WS_OK)
         status = ws_points_load(&sweep->points, arguments, error);

@@ -78,7 +78,7 @@ static enum ws_status build(struct worker *worker, const struct ws_spec *spec)
         return worker->status;
     forget_built(worker);
     memcpy(worker->spec_id, id, sizeof id);
-    worker->status = ws_codegen_from(&options, worker->sweep->arguments->backend, error);
+    worker->status = ws_codegen_from(&options, worker->sweep->arguments, error);
     options.pool = worker->pool;
     if (worker->status == WS_OK)
         worker->status = ws_compile(spec, &options, &worker->compiled, error);
@@ -166,7 +166,8 @@ static json_t *run_trial(struct worker *worker, const struct ws_sweep_task *task
     return record;
 }
 
-/* WS_OK, also if the point failed; WS_ERROR_ENVIRONMENT for what every task would meet. */
+/* WS_OK, also if the point failed; else what is not about the point and ends the sweep:
+ * WS_ERROR_ENVIRONMENT, WS_ERROR_MEMORY. */
 static enum ws_status serve(struct worker *worker, const struct ws_sweep_task *task,
                             json_t **record, struct ws_error *error)
 {
@@ -175,7 +176,7 @@ static enum ws_status serve(struct worker *worker, const struct ws_sweep_task *t
     *error = worker->error;
     if (status == WS_OK && sweep->verify)
         *record = run_trial(worker, task, &status, error);
-    if (status == WS_ERROR_ENVIRONMENT)
+    if (status == WS_ERROR_ENVIRONMENT || status == WS_ERROR_MEMORY)
         return status;
     bool verified = *record != NULL;
     if (!verified)
@@ -195,7 +196,10 @@ static bool serve_next(struct worker *worker)
     if (serve(worker, &worker->sweep->tasks[index], &record, &error) != WS_OK)
         return ws_worker_fail(worker->socket, &error);
     char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    bool sent = text && ws_worker_answer(worker->socket, text, strlen(text));
+    if (!text)
+        ws_fail(&error, WS_ERROR_MEMORY, "out of memory for a record");
+    bool sent = text ? ws_worker_answer(worker->socket, text, strlen(text))
+                     : ws_worker_fail(worker->socket, &error);
     free(text);
     json_decref(record);
     return sent;

@@ -166,9 +166,10 @@ static enum ws_status launch(struct bench *bench, struct ws_error *broken, struc
         return ws_fail(error, WS_ERROR_SPEC, "the grid has %u workgroups where verify counts %llu",
                        launch.grid[0], (unsigned long long)bench->trial->workgroups_total);
     const struct ws_loaded *loaded = bench->loaded;
+    const double limit = bench->options->timeout_seconds;
     status = ws_kernel_launch(loaded->kernel, &launch, broken);
     if (status == WS_OK)
-        status = ws_device_wait(loaded->device->device, NULL, -1, broken);
+        status = ws_tool_device_wait(loaded->device, limit > 0 ? limit : -1, broken);
     if (status == WS_ERROR_DEVICE || status == WS_ERROR_TIMEOUT)
         return WS_OK;
     if (status != WS_OK && error)
@@ -284,6 +285,13 @@ static enum ws_status run_kind(struct bench *bench, enum ws_input_kind kind, str
     return status;
 }
 
+static void free_device_memory(struct bench *bench)
+{
+    ws_arrays_free(&bench->arrays);
+    for (int t = 0; t < WS_TENSOR_COUNT; ++t)
+        ws_memory_free(&bench->memory[t]);
+}
+
 enum ws_status ws_trial_run(struct ws_trial *trial, const struct ws_loaded *loaded,
                             const struct ws_spec *spec, const struct ws_problem *problem,
                             const struct ws_trial_options *options, struct ws_error *error)
@@ -298,9 +306,8 @@ enum ws_status ws_trial_run(struct ws_trial *trial, const struct ws_loaded *load
     for (int kind = 0; kind < WS_INPUT_KIND_COUNT && status == WS_OK && trial->verdict.pass; ++kind)
         status = run_kind(&bench, (enum ws_input_kind)kind, error);
     ws_inputs_free(&bench.inputs);
-    ws_arrays_free(&bench.arrays);
-    for (int t = 0; t < WS_TENSOR_COUNT; ++t)
-        ws_memory_free(&bench.memory[t]);
+    if (!loaded->device->is_stuck)
+        free_device_memory(&bench);
     ws_sample_free(&bench.sample);
     free(bench.rows);
     trial->seconds = ws_wall_seconds() - start;

@@ -12,6 +12,7 @@ struct ws_trial_options {
     unsigned jobs;   /* CPU threads of the emulator, 0 for all cores */
     bool sample_all; /* every workgroup */
     bool sample_given;
+    double timeout_seconds; /* of one launch on a GPU; 0 for ever */
     uint64_t sample; /* random workgroups, if given and not all; else it depends on the cost */
 };
 

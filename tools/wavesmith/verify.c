@@ -115,6 +115,7 @@ static enum ws_status prepare(struct verification *v, struct ws_error *error)
     v->seed = arguments->given[WS_OPTION_seed] ? arguments->seed : ws_fresh_seed();
     v->options.strict = !arguments->no_strict;
     v->options.jobs = (unsigned)arguments->jobs;
+    v->options.timeout_seconds = arguments->timeout;
     enum ws_status status = ws_trial_set_sample(&v->options, arguments->sample, error);
     if (status == WS_OK)
         status = parse_layout(&v->layout, arguments->layout, error);
@@ -150,7 +151,7 @@ static enum ws_status compile_and_load(struct verification *v, const struct ws_s
     struct ws_codegen_options options;
     struct ws_compiled *compiled = &built->compiled;
     *built = (struct built){0};
-    enum ws_status status = ws_codegen_from(&options, v->arguments->backend, error);
+    enum ws_status status = ws_codegen_from(&options, v->arguments, error);
     if (status == WS_OK)
         status = ws_compile(spec, &options, compiled, error);
     if (status == WS_OK)
@@ -396,11 +397,17 @@ static bool is_refused(const struct verification *v, size_t index)
     return v->points.config.points[index].reason[0];
 }
 
+/* Nothing more can be run on a device that is stuck. */
+static bool goes_on(const struct verification *v, enum ws_status status)
+{
+    return status == WS_OK && !v->device.is_stuck;
+}
+
 static enum ws_status check_points(struct verification *v, struct ws_error *error)
 {
     const uint64_t total = v->points.end - v->points.first;
     enum ws_status status = WS_OK;
-    for (size_t i = v->points.first; i < v->points.end && status == WS_OK; ++i) {
+    for (size_t i = v->points.first; i < v->points.end && goes_on(v, status); ++i) {
         if (is_refused(v, i))
             skip_point(v, &v->points.config.points[i]);
         else
@@ -425,7 +432,7 @@ static enum ws_status check_randomly(struct verification *v, struct ws_error *er
     if (refused == v->points.end - v->points.first)
         return WS_OK;
     size_t index = v->points.first;
-    for (uint64_t done = 0; done < total && status == WS_OK; index++) {
+    for (uint64_t done = 0; done < total && goes_on(v, status); index++) {
         if (index == v->points.end)
             index = v->points.first;
         if (is_refused(v, index))
@@ -455,6 +462,7 @@ int ws_command_verify(const struct ws_arguments *arguments)
     }
     if (status != WS_OK)
         code = ws_report_error(&error);
+    ws_tool_device_abandon(&v.device, code);
     forget_built(&v);
     free(v.built);
     ws_tool_device_close(&v.device);

@@ -87,6 +87,11 @@ static enum ws_status start_worker(struct run *run, struct worker *worker, struc
     if (worker->pid > 0)
         return WS_OK;
     worker->pid = 0;
+    if (code == EMFILE)
+        return ws_fail(error, WS_ERROR_ENVIRONMENT,
+                       "too few open files are allowed to start worker %d of %u; raise the limit "
+                       "(ulimit -n) or lower --jobs",
+                       (int)(worker - run->workers) + 1, run->count);
     return ws_fail(error, WS_ERROR_ENVIRONMENT, "cannot start a worker: %s", strerror(code));
 }
 
