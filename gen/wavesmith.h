@@ -218,7 +218,8 @@ enum { WS_SPILLS_ANY = 1000000 }; /* the largest max_spills */
  * what the file says of its key in every point, a sweep too. A wrong one is WS_ERROR_SPEC.
  *
  * WS_ERROR_CONFIG has file, line and column, and a message in three lines: what is wrong and what
- * would be right, the source line, a caret below it. WS_ERROR_IO: the file, or one it starts from,
+ * would be right, the source line, a caret below it; of a file that is too large or no text at all
+ * line and column are 0. WS_ERROR_IO: the file, or one it starts from,
  * cannot be read. A file has at most 256 KiB, a config at most 20000 points. */
 WS_API enum ws_status ws_config_load(struct ws_config *config, const char *path,
                                      const char *const *overrides, struct ws_error *error);

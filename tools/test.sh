@@ -1,6 +1,6 @@
 #!/bin/sh
 # test.sh [--full]: installs what is missing, builds with warnings as errors, runs all tests.
-# --full adds what takes long: thousands of problems, newer comgr releases.
+# --full adds what takes long: thousands of problems, fuzzing, newer comgr releases.
 set -eu
 cd "$(dirname "$0")/.."
 build=${WS_BUILD:-build}
@@ -37,6 +37,9 @@ run_tests() {
 run_tests -j "$(nproc)" -LE full
 if [ -n "$full" ]; then
     run_tests -L full --verbose
+    tools/build.sh "$build-fuzz" --target fuzz_targets -DWAVESMITH_FUZZ=ON -DWAVESMITH_SANITIZE=ON \
+        -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22
+    ctest --test-dir "$build-fuzz" --no-tests=error --output-on-failure -L fuzz
     code=0
     tests/comgr_newer.sh "$build" || code=$?
     case $code in
