@@ -36,6 +36,9 @@ static void set_kernel_attributes(struct ws_builder *b,
     char text[32];
     set_enum_attribute(b, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind");
     set_attribute(b, "target-cpu", b->target->name);
+    /* Or the TargetMachine's features would hold, and the waves be of another size. */
+    snprintf(text, sizeof text, "+wavefrontsize%d", b->target->wave_size);
+    set_attribute(b, "target-features", text);
     snprintf(text, sizeof text, "%d,%d", attributes->work_items, attributes->work_items);
     set_attribute(b, "amdgpu-flat-work-group-size", text);
     if (attributes->waves_per_eu > 0) {

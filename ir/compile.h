@@ -28,8 +28,9 @@ WS_API enum ws_status ws_check_llvm(void (*get_version)(unsigned *major, unsigne
 enum ws_backend { WS_BACKEND_AUTO, WS_BACKEND_LLVM, WS_BACKEND_COMGR };
 
 /* auto: worker if there are backend options, else none.
- * none: in the caller's process. A defect that LLVM reports by abort() or exit() ends the process,
- * and the built-in linker resets the LLVM command line options of the process to their defaults.
+ * none: in the caller's process. A defect that LLVM reports by abort() or exit() ends the process.
+ * LLVM's command line options, which are the process's, apply; where the program has set any, the
+ * ld.lld found at build time is spawned, as the built-in linker would reset them.
  * worker: in its own program, whose crash, exit or hang is an error of this compile alone. Backend
  * options are process-global in LLVM, so a compile that has any needs the worker. With it, comgr is
  * opened in the worker only. */

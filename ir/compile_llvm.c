@@ -12,6 +12,7 @@
 #include "ir/clock.h"
 #include "ir/compile_job.h"
 #include "ir/compile_module.h"
+#include "ir/lld_shim.h"
 #include "ir/target.h"
 
 /* Named in a pipeline, instcombine ends the process where one run over the code was not enough for
@@ -159,6 +160,13 @@ static enum ws_status copy_text(struct ws_code *code, const char *text, size_t s
     return WS_OK;
 }
 
+/* The built-in linker resets LLVM's options, which are a program's own unless they are the job's.
+ */
+static const char *choose_linker(const struct ws_job *job)
+{
+    return job->linker || job->options || !ws_llvm_has_options() ? job->linker : WS_LINKER;
+}
+
 enum ws_status ws_llvm_compile(const struct ws_job *job, struct ws_code *code,
                                struct ws_error *error)
 {
@@ -171,8 +179,9 @@ enum ws_status ws_llvm_compile(const struct ws_job *job, struct ws_code *code,
     if (!status) {
         const char *bytes = LLVMGetBufferStart(compile.output);
         size_t size = LLVMGetBufferSize(compile.output);
-        status = job->kind == WS_JOB_ASSEMBLY ? copy_text(code, bytes, size, error)
-                                              : ws_link(code, bytes, size, job->linker, error);
+        status = job->kind == WS_JOB_ASSEMBLY
+                     ? copy_text(code, bytes, size, error)
+                     : ws_link(code, bytes, size, choose_linker(job), error);
     }
     if (compile.output)
         LLVMDisposeMemoryBuffer(compile.output);

@@ -21,6 +21,15 @@ int ws_lld_main(const char *const *argv, size_t argc, char *message, size_t size
 }
 #endif
 
+bool ws_llvm_has_options(void)
+{
+    for (const auto &entry : llvm::cl::getRegisteredOptions()) {
+        if (entry.second->getNumOccurrences() > 0)
+            return true;
+    }
+    return false;
+}
+
 bool ws_llvm_set_options(const char *const *argv, size_t argc, char *message, size_t size)
 {
     std::string text;

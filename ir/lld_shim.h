@@ -15,6 +15,9 @@ extern "C" {
  * is defined. */
 int ws_lld_main(const char *const *argv, size_t argc, char *message, size_t size);
 
+/* Whether the program has set one of LLVM's options. */
+bool ws_llvm_has_options(void);
+
 /* Sets LLVM's options to their defaults and then to the arguments (argv[0] is skipped). False, with
  * the reason in message, if LLVM does not know one. */
 bool ws_llvm_set_options(const char *const *argv, size_t argc, char *message, size_t size);

@@ -100,7 +100,7 @@ void ws_gemm_shape(const struct ws_spec *spec, struct ws_kernel_shape *shape);
 void ws_gemm_emit(const struct ws_spec *spec, enum ws_mutant mutant,
                   struct LLVMOpaqueModule *module, const char *symbol);
 struct ws_launch_block ws_gemm_block(const struct ws_spec *spec);
-enum ws_status ws_gemm_grid(const struct ws_spec *spec, const void *args, uint32_t *workgroups,
+enum ws_status ws_gemm_grid(const struct ws_spec *spec, const void *block, uint32_t *workgroups,
                             struct ws_error *error);
 void ws_gemm_rule(const struct ws_spec *spec, char text[WS_RULE_TEXT_SIZE]);
 
