@@ -26,7 +26,7 @@ static struct ws_value *round_up(struct ws_builder *b, struct ws_value *x, int t
     return round_down(b, ws_add(b, x, ws_i32(b, (uint32_t)tile - 1)), tile);
 }
 
-/* Rows past the last query have no P (ws_bwd_score_start), so that they need no mask; keys do. */
+/* Rows past the last query have no P (ws_bwd_start), so that they need no mask; keys do. */
 static struct bounds find_bounds(struct ws_bwd *f)
 {
     struct ws_builder *b = &f->b;
@@ -43,7 +43,8 @@ static struct bounds find_bounds(struct ws_bwd *f)
         high = high ? ws_sub(b, ws_i32(b, 0), high) : NULL;
     }
     struct bounds bounds = {.begin = ws_i32(b, 0), .full = ws_i32(b, 0), .end = length};
-    bounds.tail = is_keys ? round_up(b, length, tile) : round_down(b, length, tile);
+    /* What is not masked may load the next tile without asking. */
+    bounds.tail = ws_sub(b, round_down(b, length, tile), ws_i32(b, (uint32_t)tile));
     if (high) {
         struct ws_value *past = ws_add(b, ws_add(b, first, high), one);
         bounds.end = ws_smin(b, length, ws_add(b, ws_add(b, last, high), one));
@@ -77,9 +78,10 @@ static void all_waves_meet(struct ws_bwd *f)
     ws_workgroup_barrier(&f->b);
 }
 
-static void load_next(struct ws_bwd *f)
+static void load_next(struct ws_bwd *f, struct ws_value *first, bool is_full)
 {
-    ws_bwd_stage_load(f);
+    struct ws_value *step = ws_i32(&f->b, (uint32_t)f->tiling.inner);
+    ws_bwd_stage_load(f, ws_add(&f->b, first, step), is_full);
     if (f->spec->lever[WS_LEVER_schedule] != WS_BWD_SCHEDULE_NONE)
         ws_schedule_barrier(&f->b);
 }
@@ -89,15 +91,15 @@ static void process_tile(struct ws_bwd *f, struct ws_value *first, bool is_maske
     const bool is_fused = f->job == WS_BWD_KEYS && f->tiling.is_fused;
     all_waves_meet(f);
     if (f->spec->lever[WS_LEVER_pipeline])
-        load_next(f);
+        load_next(f, first, !is_masked);
     ws_bwd_process(f, first, is_masked);
     all_waves_meet(f);
     if (!f->spec->lever[WS_LEVER_pipeline])
-        load_next(f);
+        load_next(f, first, !is_masked);
     ws_bwd_stage_store(f);
     if (is_fused)
-        ws_bwd_add_dq(f, first);
-    ws_bwd_stage_end(f);
+        ws_bwd_add_dq(f, first, !is_masked);
+    ws_bwd_stage_end(f, false);
 }
 
 static int carried_sums(struct ws_bwd *f, struct ws_value **carried[])
@@ -115,6 +117,10 @@ static void loop_over_rows(struct ws_bwd *f, struct ws_value *begin, struct ws_v
 {
     struct ws_value **carried[WS_BWD_CARRIED_MAX];
     struct ws_loop loop;
+    if (!is_masked)
+        ws_bwd_limit_rounds(f);
+    if (!is_masked && f->job == WS_BWD_KEYS && f->tiling.is_fused)
+        ws_bwd_limit_dq(f);
     int count = ws_bwd_stage_carried(f, carried);
     if (f->job == WS_BWD_KEYS && f->tiling.is_fused)
         carried[count++] = &f->dq_base;
@@ -129,9 +135,9 @@ static void loop_over_rows(struct ws_bwd *f, struct ws_value *begin, struct ws_v
 static void stage_first(struct ws_bwd *f, const struct bounds *bounds)
 {
     ws_bwd_start_head(f, bounds->begin);
-    ws_bwd_stage_load(f);
+    ws_bwd_stage_load(f, bounds->begin, false);
     ws_bwd_stage_store(f);
-    ws_bwd_stage_end(f);
+    ws_bwd_stage_end(f, true);
 }
 
 static void walk(struct ws_bwd *f, const struct bounds *bounds)
@@ -145,8 +151,7 @@ static void walk(struct ws_bwd *f, const struct bounds *bounds)
         loop_over_rows(f, bounds->begin, bounds->full, true);
     if (f->spec->lever[WS_LEVER_causal_peel])
         loop_over_rows(f, bounds->full, bounds->tail, false);
-    if (!is_keys || f->behind || !f->spec->lever[WS_LEVER_causal_peel])
-        loop_over_rows(f, bounds->tail, bounds->end, true);
+    loop_over_rows(f, bounds->tail, bounds->end, true);
 }
 
 /* All query heads of the KV head. */
@@ -154,12 +159,17 @@ static void walk_heads(struct ws_bwd *f, const struct bounds *bounds)
 {
     struct ws_builder *b = &f->b;
     struct ws_value **carried[WS_BWD_CARRIED_MAX];
-    const int count = carried_sums(f, carried);
+    struct ws_value *batch = ws_opaque(b, f->batch);
+    int count = carried_sums(f, carried);
+    carried[count++] = &batch;
     struct ws_value *heads = ws_divide_scalars(b, ws_kernel_arg(b, WS_BWD_ARG_heads_q),
                                                ws_kernel_arg(b, WS_BWD_ARG_heads_k));
     struct ws_value *first = ws_mul(b, f->head_k, heads);
     struct ws_loop loop;
     f->head_q = ws_loop_begin(b, &loop, first, ws_add(b, first, heads), 1, carried, count);
+    /* As if it changed, so that no head's addresses are kept from one to the next. */
+    batch = ws_opaque(b, batch);
+    f->batch = ws_first_lane(b, batch);
     walk(f, bounds);
     ws_loop_end(b, &loop);
 }
@@ -174,6 +184,21 @@ static void set_scales(struct ws_bwd *f)
         f->start_scale = ws_f32(b, -1);
     else
         f->start_scale = ws_fneg(b, ws_reciprocal(b, f->scale));
+}
+
+/* What the loops do not need but their end does waits in vector registers: there are few others.
+ * Pointers to it; returns how many there are. */
+static int waiting(struct ws_bwd *f, struct ws_value **values[])
+{
+    int count = 0;
+    values[count++] = &f->batch;
+    values[count++] = f->job == WS_BWD_KEYS ? &f->head_k : &f->head_q;
+    values[count++] = &f->wave_outer;
+    if (f->spec->varlen) {
+        values[count++] = f->job == WS_BWD_KEYS ? &f->packed_k : &f->packed_q;
+        values[count++] = f->job == WS_BWD_KEYS ? &f->stored_k : &f->seqlen_q;
+    }
+    return count;
 }
 
 static void emit_job(struct ws_bwd *f, enum ws_bwd_job job, struct ws_value *workgroup)
@@ -204,10 +229,17 @@ static void emit_job(struct ws_bwd *f, enum ws_bwd_job job, struct ws_value *wor
             for (int t = 0; t < f->tiling.dim[o].tiles; t++)
                 f->sum[o][n][t] = zeros;
     const struct bounds bounds = find_bounds(f);
+    enum { WAITING_MAX = 5 };
+    struct ws_value **values[WAITING_MAX], *parked[WAITING_MAX];
+    const int count = waiting(f, values);
+    for (int i = 0; i < count; i++)
+        parked[i] = ws_opaque(b, *values[i]);
     if (is_keys)
         walk_heads(f, &bounds);
     else
         walk(f, &bounds);
+    for (int i = 0; i < count; i++)
+        *values[i] = ws_first_lane(b, parked[i]);
     ws_bwd_store(f);
     ws_branch_end(b, &branch);
 }

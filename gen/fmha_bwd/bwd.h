@@ -39,6 +39,8 @@ enum {
     WS_BWD_TILES_MAX = 16,  /* of a head dim */
     WS_BWD_CHUNKS_MAX = 16, /* of a head dim, and of a workgroup's keys */
     WS_BWD_ROUNDS_MAX = 16, /* of the copy to LDS */
+    WS_BWD_STARTS_MAX = 8,  /* the same of LSE and D */
+    WS_BWD_BATCH_MAX = 8,   /* lever lds_batch */
     WS_BWD_UNIT = 4,        /* rows and head dims of what a thread transposes in a round */
 };
 
@@ -97,11 +99,22 @@ struct ws_bwd_round {
     struct ws_value *base;           /* the descriptor of what it copies, of the next tile */
     struct ws_value *source;         /* of the lane, from the tile's first row */
     struct ws_value *rows, *columns; /* LDS addresses */
-    struct ws_value *is_active;      /* whether the wave copies at all; NULL: every one does */
+    int active_waves;                /* so many, the first, copy at all; 0: all of them */
     int row_step, row_bytes;         /* units: from one row of it to the next, and in LDS */
     int next_column[WS_BWD_UNIT];    /* LDS bytes from its first column to each */
     bool is_unit;
     struct ws_value *loaded[WS_BWD_UNIT];
+};
+
+/* A round of the copy of LSE and D, of which a wave takes the one or the other. */
+struct ws_bwd_start {
+    struct ws_value *is_delta;      /* of the wave, as all but what is said to be of the lane */
+    struct ws_value *base;          /* carried: the descriptor, of the next tile */
+    struct ws_value *stride, *step; /* bytes: of a row, of a tile (64-bit) */
+    struct ws_value *factor;
+    struct ws_value *row, *source, *place; /* of the lane: in the tile, in bytes there, in LDS */
+    int active_waves;                      /* as of struct ws_bwd_round */
+    struct ws_value *exists, *loaded;      /* of the lane */
 };
 
 struct ws_bwd {
@@ -139,15 +152,12 @@ struct ws_bwd {
     int rounds;
     struct ws_value *base[WS_BWD_OPERANDS]; /* carried: descriptors of the next tile */
     struct ws_value *stride[WS_BWD_OPERANDS], *step[WS_BWD_OPERANDS]; /* bytes: a row, a tile */
-    struct ws_value *rows_left; /* carried: inner rows from the next tile on */
-    struct ws_value *start_base[WS_BWD_OPERANDS], *start_stride[WS_BWD_OPERANDS]; /* LSE, D */
-    struct ws_value *start_step[WS_BWD_OPERANDS];
-    struct ws_value *start_place, *start_loaded[WS_BWD_OPERANDS], *is_starting;
-    struct ws_value *start_left;
+    struct ws_bwd_start starts[WS_BWD_STARTS_MAX];
+    int start_rounds;
 
     /* LDS addresses of the lane. */
-    struct ws_value *read_rows[WS_BWD_OPERANDS], *read_columns[WS_BWD_OPERANDS];
-    struct ws_value *read_starts, *write_scores, *exchange_store, *exchange_load;
+    struct ws_value *read_rows, *read_columns, *read_starts, *write_scores, *exchange_store,
+        *exchange_load;
 
     /* Carried: sums of the outer rows' gradients. */
     struct ws_value *sum[WS_BWD_OPERANDS][WS_BWD_OUTER_MAX][WS_BWD_TILES_MAX];
@@ -202,18 +212,23 @@ void ws_bwd_load_outer(struct ws_bwd *f);
 void ws_bwd_find_limits(struct ws_bwd *f);
 void ws_bwd_load_dq_keys(struct ws_bwd *f);
 void ws_bwd_load_own_starts(struct ws_bwd *f);
-/* -LSE and -D as S and dP start from; what is not visible at all never gets a P. */
-struct ws_value *ws_bwd_score_start(struct ws_bwd *f, struct ws_value *lse,
-                                    struct ws_value *exists);
+/* LSE, or D, times what makes it a start of S or of dP. Rows that see no key, and those that do not
+ * exist, get a start that makes P 0. exists: NULL, it does. */
+struct ws_value *ws_bwd_start(struct ws_bwd *f, struct ws_value *x, struct ws_value *factor,
+                              struct ws_value *exists);
 
 /* stage.c. How many rounds at most; LDS addresses; then for each head: where its tiles are, from an
  * inner row on. */
 int ws_bwd_rounds(const struct ws_bwd_tiling *tiling);
 void ws_bwd_start_rounds(struct ws_bwd *f);
 void ws_bwd_start_head(struct ws_bwd *f, struct ws_value *first_inner);
-void ws_bwd_stage_load(struct ws_bwd *f);  /* the next tile, into registers; and moves on */
+/* The tile from an inner row on, into registers, and the descriptors move on to the next one. Where
+ * `is_full` all of its rows exist, and the extents are those that ws_bwd_limit_rounds set. */
+void ws_bwd_limit_rounds(struct ws_bwd *f);
+void ws_bwd_stage_load(struct ws_bwd *f, struct ws_value *first_inner, bool is_full);
 void ws_bwd_stage_store(struct ws_bwd *f); /* and from there to LDS */
-void ws_bwd_stage_end(struct ws_bwd *f);   /* the same of rounds in which not every wave copies */
+void ws_bwd_stage_end(struct ws_bwd *f,
+                      bool is_first); /* the same of rounds in which not every wave copies */
 int ws_bwd_stage_carried(struct ws_bwd *f, struct ws_value **carried[]);
 
 /* operand.c: what is read from LDS. */
@@ -242,7 +257,8 @@ void ws_bwd_store_dbias(struct ws_bwd *f, const struct ws_bwd_scores *scores, st
 /* dq.c: the fused dQ of a tile. */
 void ws_bwd_start_scores(struct ws_bwd *f);
 void ws_bwd_start_dq(struct ws_bwd *f, struct ws_value *first_inner);
-void ws_bwd_add_dq(struct ws_bwd *f, struct ws_value *first_inner);
+void ws_bwd_limit_dq(struct ws_bwd *f);
+void ws_bwd_add_dq(struct ws_bwd *f, struct ws_value *first_inner, bool is_full);
 
 /* store.c: the outer rows' gradients. */
 void ws_bwd_store(struct ws_bwd *f);

@@ -34,8 +34,7 @@ void ws_bwd_start_dq(struct ws_bwd *f, struct ws_value *first_inner)
     }
     f->dq_base = ws_view_base(b, WS_ADDRESSING_BUFFER, base);
     f->dq_stride = ws_bwd_stride32(f, WS_BWD_ARG_dq_acc_token_stride, F32_BYTES);
-    f->dq_step = ws_mul(b, ws_bwd_stride(f, WS_BWD_ARG_dq_acc_token_stride, F32_BYTES),
-                        ws_i64(b, (uint64_t)f->tiling.inner));
+    f->dq_step = ws_to_i64(b, ws_mul(b, f->dq_stride, ws_i32(b, (uint32_t)f->tiling.inner)));
     struct ws_value *first = ws_mul(b, row, ws_i32(b, WS_BWD_SIDE));
     struct ws_value *d = ws_add(b, ws_mul(b, dim, ws_i32(b, WS_BWD_SIDE)), ws_bwd_column(f));
     struct ws_value *place =
@@ -95,7 +94,21 @@ static void add_tile(struct ws_bwd *f, const struct ws_view *view, int t, struct
     }
 }
 
-void ws_bwd_add_dq(struct ws_bwd *f, struct ws_value *first_inner)
+static void limit(struct ws_bwd *f, struct ws_value *rows)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_view view = {.addressing = WS_ADDRESSING_BUFFER, .base = f->dq_base};
+    struct ws_value *row_bytes = ws_i32(b, (uint32_t)(f->tiling.dim[WS_BWD_X].dim * F32_BYTES));
+    ws_view_limit(b, &view, ws_bwd_extent(f, rows, f->dq_stride, row_bytes));
+    f->dq_base = view.base;
+}
+
+void ws_bwd_limit_dq(struct ws_bwd *f)
+{
+    limit(f, ws_i32(&f->b, (uint32_t)f->tiling.inner));
+}
+
+void ws_bwd_add_dq(struct ws_bwd *f, struct ws_value *first_inner, bool is_full)
 {
     struct ws_builder *b = &f->b;
     const int chunks = f->tiling.outer / f->tiling.chunk;
@@ -108,12 +121,12 @@ void ws_bwd_add_dq(struct ws_bwd *f, struct ws_value *first_inner)
         for (int t = 0; t < f->tiling.dq_tiles; t++)
             sum[t] = ws_multiply(b, f->tiling.atom, a, f->dq_keys[t][c], sum[t]);
     }
+    if (!is_full) {
+        struct ws_value *left = ws_sub(b, f->seqlen_q, first_inner);
+        limit(f, ws_smin(b, left, ws_i32(b, (uint32_t)f->tiling.inner)));
+    }
     struct ws_view view = {
         .addressing = WS_ADDRESSING_BUFFER, .base = f->dq_base, .alignment = F32_BYTES};
-    struct ws_value *rows =
-        ws_smin(b, ws_sub(b, f->seqlen_q, first_inner), ws_i32(b, (uint32_t)f->tiling.inner));
-    struct ws_value *row_bytes = ws_i32(b, (uint32_t)(f->tiling.dim[WS_BWD_X].dim * F32_BYTES));
-    ws_view_limit(b, &view, ws_bwd_extent(f, rows, f->dq_stride, row_bytes));
     for (int t = 0; t < f->tiling.dq_tiles; t++)
         add_tile(f, &view, t, sum[t]);
     f->dq_base = ws_view_advance(b, &view, f->dq_step);

@@ -17,15 +17,13 @@ void ws_bwd_start_reads(struct ws_bwd *f)
     struct ws_value *group = ws_bwd_group(f, f->tiling.is_exchanged ? 0 : WS_BWD_PIECE);
     struct ws_value *part = ws_bwd_group(f, f->tiling.is_exchanged ? 0 : GROUP_BYTES);
     struct ws_value *piece = ws_mul(b, column, ws_i32(b, WS_BWD_PIECE));
-    for (int o = 0; o < WS_BWD_OPERANDS; o++) {
-        struct ws_value *row = ws_mul(b, column, ws_i32(b, (uint32_t)f->tiling.dim[o].row_bytes));
-        f->read_rows[o] = ws_add(b, ws_add(b, f->array, ws_i32(b, (uint32_t)f->lds.rows[o])),
-                                 ws_add(b, row, group));
-        f->read_columns[o] = ws_add(b, ws_add(b, f->array, ws_i32(b, (uint32_t)f->lds.columns[o])),
-                                    ws_add(b, piece, part));
-    }
-    f->read_starts = ws_add(b, ws_add(b, f->array, ws_i32(b, (uint32_t)f->lds.starts)),
-                            ws_bwd_group(f, f->tiling.atom->c_elements * dword));
+    /* The same for both operands: where they begin is a constant of the instructions. */
+    struct ws_value *row =
+        ws_mul(b, column, ws_i32(b, (uint32_t)f->tiling.dim[WS_BWD_X].row_bytes));
+    f->read_rows = ws_opaque(b, ws_add(b, f->array, ws_add(b, row, group)));
+    f->read_columns = ws_opaque(b, ws_add(b, f->array, ws_add(b, piece, part)));
+    f->read_starts =
+        ws_opaque(b, ws_add(b, f->array, ws_bwd_group(f, f->tiling.atom->c_elements * dword)));
     if (!f->tiling.is_exchanged)
         return;
     const int of_wave = (f->lds.bytes - f->lds.exchange) / f->tiling.waves;
@@ -37,12 +35,12 @@ void ws_bwd_start_reads(struct ws_bwd *f)
 
 struct ws_value *ws_bwd_inner_rows(struct ws_bwd *f, enum ws_bwd_operand o, int tile, int chunk)
 {
-    const int constant = tile * WS_BWD_SIDE * f->tiling.dim[o].row_bytes +
+    const int constant = f->lds.rows[o] + tile * WS_BWD_SIDE * f->tiling.dim[o].row_bytes +
                          chunk * f->tiling.chunk * WS_BWD_ELEMENT_BYTES;
     if (f->tiling.is_exchanged)
-        return ws_lds_load_split(&f->b, f->read_rows[o], constant, WS_BWD_PIECE, 2 * piece_dwords(),
+        return ws_lds_load_split(&f->b, f->read_rows, constant, WS_BWD_PIECE, 2 * piece_dwords(),
                                  WS_BWD_PIECE);
-    return ws_lds_load(&f->b, f->read_rows[o], constant, piece_dwords(), WS_BWD_PIECE);
+    return ws_lds_load(&f->b, f->read_rows, constant, piece_dwords(), WS_BWD_PIECE);
 }
 
 /* Column t of the rows, element by element, in the order of the scores of a lane. */
@@ -78,20 +76,21 @@ static struct ws_value *gather(struct ws_bwd *f, enum ws_bwd_operand o, int slic
 struct ws_value *ws_bwd_inner_columns(struct ws_bwd *f, enum ws_bwd_operand o, int slice, int tile)
 {
     const int fragment = f->tiling.slice_tiles * WS_BWD_SIDE * WS_BWD_SIDE * WS_BWD_ELEMENT_BYTES;
-    const int constant = (slice * f->tiling.dim[o].tiles + tile) * fragment;
+    const int constant = f->lds.columns[o] + (slice * f->tiling.dim[o].tiles + tile) * fragment;
     if (!f->tiling.has_columns)
         return gather(f, o, slice, tile);
     if (f->tiling.is_exchanged)
-        return ws_lds_load_split(&f->b, f->read_columns[o], constant, GROUP_BYTES,
-                                 2 * piece_dwords(), WS_BWD_PIECE);
-    return ws_lds_load(&f->b, f->read_columns[o], constant, piece_dwords(), WS_BWD_PIECE);
+        return ws_lds_load_split(&f->b, f->read_columns, constant, GROUP_BYTES, 2 * piece_dwords(),
+                                 WS_BWD_PIECE);
+    return ws_lds_load(&f->b, f->read_columns, constant, piece_dwords(), WS_BWD_PIECE);
 }
 
 struct ws_value *ws_bwd_inner_start(struct ws_bwd *f, enum ws_bwd_operand o, int tile)
 {
     struct ws_builder *b = &f->b;
     const int dwords = f->tiling.atom->c_elements;
-    const int constant = (o * f->tiling.inner + tile * WS_BWD_SIDE) * DWORD_BYTES;
+    const int constant =
+        f->lds.starts + ((int)o * f->tiling.inner + tile * WS_BWD_SIDE) * DWORD_BYTES;
     if (dwords <= piece_dwords())
         return ws_as_f32(b, ws_lds_load(b, f->read_starts, constant, dwords, WS_BWD_PIECE));
     return ws_as_f32(

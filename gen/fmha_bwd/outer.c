@@ -115,14 +115,15 @@ void ws_bwd_find_limits(struct ws_bwd *f)
     }
 }
 
-/* The smallest number, nearly, where there is no LSE: P is 0 then. */
-struct ws_value *ws_bwd_score_start(struct ws_bwd *f, struct ws_value *lse, struct ws_value *exists)
+struct ws_value *ws_bwd_start(struct ws_bwd *f, struct ws_value *x, struct ws_value *factor,
+                              struct ws_value *exists)
 {
     struct ws_builder *b = &f->b;
     const double nothing = -(double)FLT_MAX / 4;
-    struct ws_value *is_finite = ws_fgreater(b, lse, ws_f32(b, -(double)FLT_MAX));
-    struct ws_value *start = ws_fmul(b, lse, f->start_scale);
-    return ws_select(b, ws_and(b, is_finite, exists), start, ws_f32(b, nothing));
+    struct ws_value *counts = ws_fgreater(b, x, ws_f32(b, -(double)FLT_MAX));
+    if (exists)
+        counts = ws_and(b, counts, exists);
+    return ws_select(b, counts, ws_fmul(b, x, factor), ws_f32(b, nothing));
 }
 
 void ws_bwd_load_own_starts(struct ws_bwd *f)
@@ -146,9 +147,26 @@ void ws_bwd_load_own_starts(struct ws_bwd *f)
             view.base = place;
             x[o] = ws_as_f32(b, ws_load(b, &view, ws_i32(b, 0), NULL, 0, 1));
         }
-        f->start[WS_BWD_X][n] = ws_bwd_score_start(f, x[0], exists);
+        f->start[WS_BWD_X][n] = ws_bwd_start(f, x[0], f->start_scale, exists);
         f->start[WS_BWD_Y][n] = ws_fneg(b, x[1]);
     }
+}
+
+/* A lane's run of keys of one head dim, from an offset on. */
+static struct ws_value *load_key_run(struct ws_bwd *f, const struct ws_view *view,
+                                     struct ws_value *offset, struct ws_value *stride, int constant)
+{
+    struct ws_builder *b = &f->b;
+    const int run = f->tiling.run;
+    struct ws_value *operand = ws_undefined_i32s(b, run / 2), *pair = NULL;
+    for (int e = 0; e < run; e++) {
+        pair = e % 2 == 0 ? ws_undefined_i32s(b, 1) : pair;
+        pair = ws_load_half(b, view, offset, NULL, constant, pair, e % 2 == 1);
+        if (e % 2 == 1)
+            operand = ws_set_element(b, operand, e / 2, pair);
+        offset = ws_add(b, offset, stride); /* step by step: as multiples they would all be kept */
+    }
+    return operand;
 }
 
 /* K of the workgroup's keys by head dims: operand B of dQ. */
@@ -156,7 +174,7 @@ void ws_bwd_load_dq_keys(struct ws_bwd *f)
 {
     struct ws_builder *b = &f->b;
     const struct ws_bwd_dim *dim = &f->tiling.dim[WS_BWD_X];
-    const int chunks = f->tiling.outer / f->tiling.chunk, run = f->tiling.run;
+    const int chunks = f->tiling.outer / f->tiling.chunk;
     struct ws_value *left = ws_sub(b, f->seqlen_k, f->first_outer);
     struct ws_value *stride = ws_bwd_stride32(f, WS_BWD_ARG_k_token_stride, WS_BWD_ELEMENT_BYTES);
     struct ws_view view = rows_view(f, &outer_tensors[WS_BWD_KEYS][WS_BWD_X], f->head_k,
@@ -164,21 +182,13 @@ void ws_bwd_load_dq_keys(struct ws_bwd *f)
     struct ws_value *first = ws_mul(b, f->wave, ws_i32(b, (uint32_t)f->tiling.dq_tiles));
     first = ws_remainder(b, first, ws_i32(b, (uint32_t)dim->tiles));
     struct ws_value *d = ws_add(b, ws_mul(b, first, ws_i32(b, WS_BWD_SIDE)), ws_bwd_column(f));
-    for (int t = 0; t < f->tiling.dq_tiles; t++) {
-        for (int c = 0; c < chunks; c++) {
-            struct ws_value *operand = ws_undefined_i32s(b, run / 2), *pair = NULL;
-            for (int e = 0; e < run; e++) {
-                struct ws_value *key = ws_add(b, ws_bwd_group(f, f->tiling.chunk_step),
-                                              ws_i32(b, (uint32_t)(c * f->tiling.chunk + e)));
-                struct ws_value *offset = ws_add(b, ws_mul(b, key, stride),
-                                                 ws_mul(b, d, ws_i32(b, WS_BWD_ELEMENT_BYTES)));
-                pair = e % 2 == 0 ? ws_undefined_i32s(b, 1) : pair;
-                pair = ws_load_half(b, &view, offset, NULL, t * WS_BWD_SIDE * WS_BWD_ELEMENT_BYTES,
-                                    pair, e % 2 == 1);
-                if (e % 2 == 1)
-                    operand = ws_set_element(b, operand, e / 2, pair);
-            }
-            f->dq_keys[t][c] = operand;
-        }
+    d = ws_mul(b, d, ws_i32(b, WS_BWD_ELEMENT_BYTES));
+    for (int c = 0; c < chunks; c++) {
+        struct ws_value *key = ws_add(b, ws_bwd_group(f, f->tiling.chunk_step),
+                                      ws_i32(b, (uint32_t)(c * f->tiling.chunk)));
+        struct ws_value *offset = ws_opaque(b, ws_add(b, ws_mul(b, key, stride), d));
+        for (int t = 0; t < f->tiling.dq_tiles; t++)
+            f->dq_keys[t][c] =
+                load_key_run(f, &view, offset, stride, t * WS_BWD_SIDE * WS_BWD_ELEMENT_BYTES);
     }
 }

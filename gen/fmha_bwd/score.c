@@ -29,14 +29,31 @@ static void start_tiles(struct ws_bwd *f, tiles starts[WS_BWD_OPERANDS])
     }
 }
 
+/* Operands that were read from LDS together are waited for together: one instruction for all. */
+static void await(struct ws_bwd *f, struct ws_value *operands[], int count)
+{
+    struct ws_value **all[WS_BWD_BATCH_MAX];
+    for (int i = 0; i < count; i++)
+        all[i] = &operands[i];
+    if (count > 1)
+        ws_opaque_together(&f->b, all, count);
+}
+
 /* sums += inner outer^T, of one operand. */
 static void multiply_rows(struct ws_bwd *f, enum ws_bwd_operand o, tiles sums)
 {
-    for (int c = 0; c < f->tiling.dim[o].chunks; c++) {
-        for (int t = 0; t < f->tiling.inner_tiles; t++) {
-            struct ws_value *a = ws_bwd_inner_rows(f, o, t, c);
+    const int tiles_ = f->tiling.inner_tiles, all = f->tiling.dim[o].chunks * tiles_;
+    const int batch = f->spec->lever[WS_LEVER_lds_batch];
+    for (int first = 0; first < all; first += batch) {
+        struct ws_value *a[WS_BWD_BATCH_MAX];
+        const int count = all - first < batch ? all - first : batch;
+        for (int i = 0; i < count; i++)
+            a[i] = ws_bwd_inner_rows(f, o, (first + i) % tiles_, (first + i) / tiles_);
+        await(f, a, count);
+        for (int i = 0; i < count; i++) {
+            const int t = (first + i) % tiles_, c = (first + i) / tiles_;
             for (int n = 0; n < f->tiling.outer_tiles; n++)
-                sums[t][n] = ws_multiply(&f->b, f->tiling.atom, a, f->own[o][n][c], sums[t][n]);
+                sums[t][n] = ws_multiply(&f->b, f->tiling.atom, a[i], f->own[o][n][c], sums[t][n]);
         }
     }
 }
@@ -150,7 +167,24 @@ static void differentiate(struct ws_bwd *f, struct ws_value *first, bool is_mask
     }
 }
 
-/* d outer += scores^T inner, of one operand. */
+/* d outer += scores^T inner, of one operand and a slice of inner rows. */
+static void multiply_slice(struct ws_bwd *f, enum ws_bwd_operand o, int slice,
+                           struct ws_value *const a[WS_BWD_OUTER_MAX])
+{
+    const int all = f->tiling.dim[o].tiles, batch = f->spec->lever[WS_LEVER_lds_batch];
+    for (int first = 0; first < all; first += batch) {
+        struct ws_value *x[WS_BWD_BATCH_MAX];
+        const int count = all - first < batch ? all - first : batch;
+        for (int i = 0; i < count; i++)
+            x[i] = ws_bwd_inner_columns(f, o, slice, first + i);
+        await(f, x, count);
+        for (int i = 0; i < count; i++)
+            for (int n = 0; n < f->tiling.outer_tiles; n++)
+                f->sum[o][n][first + i] =
+                    ws_multiply(&f->b, f->tiling.atom, a[n], x[i], f->sum[o][n][first + i]);
+    }
+}
+
 static void multiply_columns(struct ws_bwd *f, enum ws_bwd_operand o, tiles packed)
 {
     const int slice_tiles = f->tiling.slice_tiles;
@@ -162,11 +196,7 @@ static void multiply_columns(struct ws_bwd *f, enum ws_bwd_operand o, tiles pack
                 own[t] = packed[s * slice_tiles + t][n];
             a[n] = ws_bwd_score_operand(f, own, 2 * n + (int)o);
         }
-        for (int t = 0; t < f->tiling.dim[o].tiles; t++) {
-            struct ws_value *x = ws_bwd_inner_columns(f, o, s, t);
-            for (int n = 0; n < f->tiling.outer_tiles; n++)
-                f->sum[o][n][t] = ws_multiply(&f->b, f->tiling.atom, a[n], x, f->sum[o][n][t]);
-        }
+        multiply_slice(f, o, s, a);
     }
 }
 

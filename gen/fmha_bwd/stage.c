@@ -173,8 +173,7 @@ static void add_round(struct ws_bwd *f, const struct slots *slots, int first, bo
     round->columns = share.columns;
     set_columns(f, round, &f->tiling.dim[round->operand]);
     if (first + waves > slots->all)
-        round->is_active =
-            ws_compare(b, WS_SIGNED_LESS, f->wave, ws_i32(b, (uint32_t)(slots->all - first)));
+        round->active_waves = slots->all - first;
 }
 
 static void add_rounds(struct ws_bwd *f, bool has_x, bool has_y, bool is_unit)
@@ -204,21 +203,62 @@ int ws_bwd_rounds(const struct ws_bwd_tiling *tiling)
     return (slots + tiling->waves - 1) / tiling->waves + 1;
 }
 
-static void start_starts(struct ws_bwd *f)
+/* Where in its tile the start of a row lies: rows of a lane group side by side. */
+static struct ws_value *start_place(struct ws_bwd *f, struct ws_value *row)
 {
     struct ws_builder *b = &f->b;
     const struct ws_atom *atom = f->tiling.atom;
-    struct ws_value *row = f->item, *place = row;
-    if (atom->c(0, 1).row > 1) { /* rows of a lane group side by side */
-        struct ws_value *in_tile = ws_and(b, row, ws_i32(b, WS_BWD_SIDE - 1));
-        struct ws_value *group = ws_and(b, row, ws_i32(b, 1));
-        place = ws_add(b, ws_sub(b, row, in_tile),
-                       ws_add(b, times(f, group, atom->c_elements), ws_shift_right(b, in_tile, 1)));
+    if (atom->c(0, 1).row == 1)
+        return row;
+    struct ws_value *in_tile = ws_and(b, row, ws_i32(b, WS_BWD_SIDE - 1));
+    struct ws_value *group = times(f, ws_and(b, row, ws_i32(b, 1)), atom->c_elements);
+    return ws_add(b, ws_sub(b, row, in_tile), ws_add(b, group, ws_shift_right(b, in_tile, 1)));
+}
+
+/* Waves take LSE of all rows, then D. */
+static void start_starts(struct ws_bwd *f)
+{
+    struct ws_builder *b = &f->b;
+    const int inner = f->tiling.inner, waves = f->tiling.waves;
+    const int lanes = f->tiling.target->wave_size, of_one = (inner + lanes - 1) / lanes;
+    f->start_rounds = (WS_BWD_OPERANDS * of_one + waves - 1) / waves;
+    for (int i = 0; i < f->start_rounds; i++) {
+        struct ws_bwd_start *start = &f->starts[i];
+        const int left = WS_BWD_OPERANDS * of_one - i * waves;
+        struct ws_value *slot = plus(f, f->wave, i * waves);
+        struct ws_value *is_delta =
+            ws_compare(b, WS_SIGNED_LESS, ws_i32(b, (uint32_t)of_one - 1), slot);
+        struct ws_value *first = ws_select(b, is_delta, ws_i32(b, (uint32_t)of_one), ws_i32(b, 0));
+        struct ws_value *row = ws_add(b, times(f, ws_sub(b, slot, first), lanes), f->lane);
+        row = ws_smin(b, row, ws_i32(b, (uint32_t)inner - 1));
+        *start = (struct ws_bwd_start){.row = row, .is_delta = is_delta};
+        start->factor = ws_select(b, is_delta, ws_f32(b, -1), f->start_scale);
+        struct ws_value *array = ws_select(b, is_delta, ws_i32(b, (uint32_t)inner), ws_i32(b, 0));
+        struct ws_value *place = times(f, ws_add(b, start_place(f, row), array), F32_BYTES);
+        start->place = plus(f, ws_add(b, f->array, place), f->lds.starts);
+        if (left < waves)
+            start->active_waves = left;
     }
-    f->start_place = plus(f, ws_add(b, f->array, times(f, place, F32_BYTES)), f->lds.starts);
-    f->is_starting = NULL;
-    if (f->tiling.threads > f->tiling.inner)
-        f->is_starting = ws_compare(b, WS_SIGNED_LESS, row, ws_i32(b, (uint32_t)f->tiling.inner));
+}
+
+static void point_starts(struct ws_bwd *f, struct ws_value *first_inner)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *base[WS_BWD_OPERANDS], *stride[WS_BWD_OPERANDS];
+    for (int o = 0; o < WS_BWD_OPERANDS; o++) {
+        struct ws_value *place =
+            ws_bwd_address(f, start_tensors[o].pointer, start_tensors[o].strides, f->head_q,
+                           first_inner, F32_BYTES);
+        base[o] = ws_view_base(b, WS_ADDRESSING_BUFFER, place);
+        stride[o] = ws_bwd_stride32(f, start_tensors[o].token_stride, F32_BYTES);
+    }
+    for (int i = 0; i < f->start_rounds; i++) {
+        struct ws_bwd_start *start = &f->starts[i];
+        start->base = ws_select(b, start->is_delta, base[1], base[0]);
+        start->stride = ws_select(b, start->is_delta, stride[1], stride[0]);
+        start->source = ws_mul(b, start->row, start->stride);
+        start->step = ws_to_i64(b, times(f, start->stride, f->tiling.inner));
+    }
 }
 
 void ws_bwd_start_rounds(struct ws_bwd *f)
@@ -240,32 +280,22 @@ void ws_bwd_start_head(struct ws_bwd *f, struct ws_value *first_inner)
 {
     struct ws_builder *b = &f->b;
     const bool is_keys = f->job == WS_BWD_KEYS;
-    struct ws_value *length = is_keys ? f->seqlen_q : f->seqlen_k;
     struct ws_value *head = is_keys ? f->head_q : f->head_k;
-    f->rows_left = ws_sub(b, length, first_inner);
     for (int o = 0; o < WS_BWD_OPERANDS; o++) {
         const struct tensor *tensor = &inner_tensors[f->job][o];
         struct ws_value *place = ws_bwd_address(f, tensor->pointer, tensor->strides, head,
                                                 first_inner, WS_BWD_ELEMENT_BYTES);
         f->base[o] = ws_view_base(b, WS_ADDRESSING_BUFFER, place);
         f->stride[o] = ws_bwd_stride32(f, tensor->token_stride, WS_BWD_ELEMENT_BYTES);
-        f->step[o] = ws_mul(b, ws_bwd_stride(f, tensor->token_stride, WS_BWD_ELEMENT_BYTES),
-                            ws_i64(b, (uint64_t)f->tiling.inner));
+        f->step[o] = ws_to_i64(b, times(f, f->stride[o], f->tiling.inner)); /* of 32 bits */
     }
     for (int i = 0; i < f->rounds; i++) {
         struct ws_bwd_round *round = &f->round[i];
         if (round->is_x)
             round->base = ws_select(b, round->is_x, f->base[0], f->base[1]);
     }
-    for (int o = 0; is_keys && o < WS_BWD_OPERANDS; o++) {
-        const struct tensor *tensor = &start_tensors[o];
-        struct ws_value *place =
-            ws_bwd_address(f, tensor->pointer, tensor->strides, f->head_q, first_inner, F32_BYTES);
-        f->start_base[o] = ws_view_base(b, WS_ADDRESSING_BUFFER, place);
-        f->start_stride[o] = ws_bwd_stride32(f, tensor->token_stride, F32_BYTES);
-        f->start_step[o] = ws_mul(b, ws_bwd_stride(f, tensor->token_stride, F32_BYTES),
-                                  ws_i64(b, (uint64_t)f->tiling.inner));
-    }
+    if (is_keys)
+        point_starts(f, first_inner);
 }
 
 static bool is_pure(const struct ws_bwd *f, enum ws_bwd_operand o)
@@ -279,13 +309,12 @@ static bool is_pure(const struct ws_bwd *f, enum ws_bwd_operand o)
 int ws_bwd_stage_carried(struct ws_bwd *f, struct ws_value **carried[])
 {
     int count = 0;
-    carried[count++] = &f->rows_left;
     for (int o = 0; o < WS_BWD_OPERANDS; o++) {
         if (is_pure(f, o))
             carried[count++] = &f->base[o];
-        if (f->job == WS_BWD_KEYS)
-            carried[count++] = &f->start_base[o];
     }
+    for (int i = 0; f->job == WS_BWD_KEYS && i < f->start_rounds; i++)
+        carried[count++] = &f->starts[i].base;
     for (int i = 0; i < f->rounds; i++)
         if (f->round[i].is_x)
             carried[count++] = &f->round[i].base;
@@ -309,23 +338,51 @@ static struct ws_value *pick(struct ws_bwd *f, const struct ws_bwd_round *round,
     return round->is_x ? ws_select(&f->b, round->is_x, of[0], of[1]) : of[round->operand];
 }
 
-static void load_round(struct ws_bwd *f, struct ws_bwd_round *round, struct ws_value *rows)
+/* Where the descriptor of a round is. */
+static struct ws_value **base_of(struct ws_bwd *f, struct ws_bwd_round *round)
+{
+    return round->is_x ? &round->base : &f->base[round->operand];
+}
+
+/* Lets descriptors read so many rows. */
+static void limit_rounds(struct ws_bwd *f, struct ws_value *rows)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_value *extent[WS_BWD_OPERANDS];
+    for (int o = 0; o < WS_BWD_OPERANDS; o++)
+        extent[o] =
+            ws_bwd_extent(f, rows, f->stride[o],
+                          ws_i32(b, (uint32_t)(f->tiling.dim[o].dim * WS_BWD_ELEMENT_BYTES)));
+    for (int i = 0; i < f->rounds; i++) {
+        struct ws_value **base = base_of(f, &f->round[i]);
+        struct ws_view view = {.addressing = WS_ADDRESSING_BUFFER, .base = *base};
+        ws_view_limit(b, &view, pick(f, &f->round[i], extent));
+        *base = view.base;
+    }
+    for (int i = 0; f->job == WS_BWD_KEYS && i < f->start_rounds; i++) {
+        struct ws_view view = {.addressing = WS_ADDRESSING_BUFFER, .base = f->starts[i].base};
+        ws_view_limit(b, &view, ws_bwd_extent(f, rows, f->starts[i].stride, ws_i32(b, F32_BYTES)));
+        f->starts[i].base = view.base;
+    }
+}
+
+void ws_bwd_limit_rounds(struct ws_bwd *f)
+{
+    limit_rounds(f, ws_i32(&f->b, (uint32_t)f->tiling.inner));
+}
+
+static void load_round(struct ws_bwd *f, struct ws_bwd_round *round)
 {
     struct ws_builder *b = &f->b;
     const int dword_bytes = 4;
-    struct ws_value *row_bytes[WS_BWD_OPERANDS], *extent;
-    for (int o = 0; o < WS_BWD_OPERANDS; o++)
-        row_bytes[o] = ws_i32(b, (uint32_t)(f->tiling.dim[o].dim * WS_BWD_ELEMENT_BYTES));
     struct ws_view view = {.addressing = WS_ADDRESSING_BUFFER,
-                           .base = round->is_x ? round->base : f->base[round->operand],
+                           .base = *base_of(f, round),
                            .alignment = f->spec->alignment};
-    struct ws_value *stride = pick(f, round, f->stride);
-    extent = ws_bwd_extent(f, rows, stride, pick(f, round, row_bytes));
-    ws_view_limit(b, &view, extent);
     if (!round->is_unit) {
         round->loaded[0] = ws_load(b, &view, round->source, NULL, 0, WS_BWD_PIECE / dword_bytes);
         return;
     }
+    struct ws_value *stride = pick(f, round, f->stride);
     for (int y = 0; y < UNIT; y++) {
         struct ws_value *more = y > 0 ? times(f, stride, y * round->row_step) : NULL;
         round->loaded[y] = load_row(f, &view, round->source, more, UNIT_BYTES / dword_bytes);
@@ -338,36 +395,38 @@ static struct ws_value *advanced(struct ws_bwd *f, struct ws_value *base, struct
     return ws_view_advance(&f->b, &view, step);
 }
 
-static void load_starts(struct ws_bwd *f, struct ws_value *rows)
+static void load_starts(struct ws_bwd *f, struct ws_value *first_inner, bool is_full)
 {
     struct ws_builder *b = &f->b;
-    f->start_left = f->rows_left;
-    for (int o = 0; o < WS_BWD_OPERANDS; o++) {
+    for (int i = 0; i < f->start_rounds; i++) {
+        struct ws_bwd_start *start = &f->starts[i];
+        struct ws_value *row = ws_add(b, first_inner, start->row);
         struct ws_view view = {
-            .addressing = WS_ADDRESSING_BUFFER, .base = f->start_base[o], .alignment = F32_BYTES};
-        struct ws_value *stride = f->start_stride[o];
-        ws_view_limit(b, &view, ws_bwd_extent(f, rows, stride, ws_i32(b, F32_BYTES)));
-        struct ws_value *bits = ws_load(b, &view, ws_mul(b, f->item, stride), NULL, 0, 1);
-        f->start_loaded[o] = ws_as_f32(b, bits);
-        f->start_base[o] = advanced(f, f->start_base[o], f->start_step[o]);
+            .addressing = WS_ADDRESSING_BUFFER, .base = start->base, .alignment = F32_BYTES};
+        start->exists = is_full ? NULL : ws_compare(b, WS_SIGNED_LESS, row, f->seqlen_q);
+        start->loaded = ws_as_f32(b, ws_load(b, &view, start->source, NULL, 0, 1));
+        start->base = advanced(f, start->base, start->step);
     }
 }
 
-void ws_bwd_stage_load(struct ws_bwd *f)
+void ws_bwd_stage_load(struct ws_bwd *f, struct ws_value *first_inner, bool is_full)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *rows = ws_smin(b, f->rows_left, ws_i32(b, (uint32_t)f->tiling.inner));
+    const bool is_keys = f->job == WS_BWD_KEYS;
+    if (!is_full) {
+        struct ws_value *left = ws_sub(b, is_keys ? f->seqlen_q : f->seqlen_k, first_inner);
+        limit_rounds(f, ws_smin(b, left, ws_i32(b, (uint32_t)f->tiling.inner)));
+    }
     for (int i = 0; i < f->rounds; i++)
-        load_round(f, &f->round[i], rows);
-    if (f->job == WS_BWD_KEYS)
-        load_starts(f, rows);
+        load_round(f, &f->round[i]);
+    if (is_keys)
+        load_starts(f, first_inner, is_full);
     for (int o = 0; o < WS_BWD_OPERANDS; o++)
         if (is_pure(f, o))
             f->base[o] = advanced(f, f->base[o], f->step[o]);
     for (int i = 0; i < f->rounds; i++)
         if (f->round[i].is_x)
             f->round[i].base = advanced(f, f->round[i].base, pick(f, &f->round[i], f->step));
-    f->rows_left = ws_sub(b, f->rows_left, ws_i32(b, (uint32_t)f->tiling.inner));
 }
 
 /* Head dim j of a unit's rows, in pairs. */
@@ -401,35 +460,45 @@ static void store_round(struct ws_bwd *f, struct ws_bwd_round *round)
 void ws_bwd_stage_store(struct ws_bwd *f)
 {
     for (int i = 0; i < f->rounds; i++)
-        if (!f->round[i].is_active)
+        if (f->round[i].active_waves == 0)
             store_round(f, &f->round[i]);
 }
 
-static void store_starts(struct ws_bwd *f)
+/* Whether the wave is one of the first so many. Asked anew where it is needed, and in different
+ * words before the loops and in them: an answer that is kept takes two registers. */
+static struct ws_value *is_active(struct ws_bwd *f, int waves, bool is_first)
 {
-    struct ws_builder *b = &f->b;
-    struct ws_branch branch;
-    struct ws_value *exists = ws_compare(b, WS_SIGNED_LESS, f->item, f->start_left);
-    if (f->is_starting)
-        ws_branch_begin(b, &branch, f->is_starting, false, NULL, 0);
-    struct ws_value *lse = ws_bwd_score_start(f, f->start_loaded[WS_BWD_X], exists);
-    struct ws_value *delta = ws_fneg(b, f->start_loaded[WS_BWD_Y]);
-    ws_lds_store(b, f->start_place, 0, ws_as_i32(b, lse), F32_BYTES);
-    ws_lds_store(b, f->start_place, f->tiling.inner * F32_BYTES, ws_as_i32(b, delta), F32_BYTES);
-    if (f->is_starting)
-        ws_branch_end(b, &branch);
+    return ws_compare(&f->b, is_first ? WS_BELOW : WS_SIGNED_LESS, f->wave,
+                      ws_i32(&f->b, (uint32_t)waves));
 }
 
-void ws_bwd_stage_end(struct ws_bwd *f)
+static void store_starts(struct ws_bwd *f, bool is_first)
+{
+    struct ws_builder *b = &f->b;
+    for (int i = 0; i < f->start_rounds; i++) {
+        struct ws_bwd_start *start = &f->starts[i];
+        struct ws_branch branch;
+        if (start->active_waves > 0)
+            ws_branch_begin(b, &branch, is_active(f, start->active_waves, is_first), false, NULL,
+                            0);
+        struct ws_value *x = ws_bwd_start(f, start->loaded, start->factor, start->exists);
+        ws_lds_store(b, start->place, 0, ws_as_i32(b, x), F32_BYTES);
+        if (start->active_waves > 0)
+            ws_branch_end(b, &branch);
+    }
+}
+
+void ws_bwd_stage_end(struct ws_bwd *f, bool is_first)
 {
     for (int i = 0; i < f->rounds; i++) {
         struct ws_branch branch;
-        if (!f->round[i].is_active)
+        const int waves = f->round[i].active_waves;
+        if (waves == 0)
             continue;
-        ws_branch_begin(&f->b, &branch, f->round[i].is_active, false, NULL, 0);
+        ws_branch_begin(&f->b, &branch, is_active(f, waves, is_first), false, NULL, 0);
         store_round(f, &f->round[i]);
         ws_branch_end(&f->b, &branch);
     }
     if (f->job == WS_BWD_KEYS)
-        store_starts(f);
+        store_starts(f, is_first);
 }

@@ -89,7 +89,11 @@ static void store_operand(struct ws_bwd *f, enum ws_bwd_operand o, struct ws_val
 void ws_bwd_store(struct ws_bwd *f)
 {
     const bool is_keys = f->job == WS_BWD_KEYS;
-    store_operand(f, WS_BWD_X, is_keys ? f->stored_k : f->seqlen_q);
+    struct ws_value *length = is_keys ? f->stored_k : f->seqlen_q;
+    if (!f->spec->varlen) /* at hand again, rather than kept */
+        length = ws_kernel_arg(&f->b, is_keys ? WS_BWD_ARG_seqlen_k : WS_BWD_ARG_seqlen_q);
+    f->scale = ws_kernel_arg(&f->b, WS_BWD_ARG_scale);
+    store_operand(f, WS_BWD_X, length);
     if (is_keys)
-        store_operand(f, WS_BWD_Y, f->stored_k);
+        store_operand(f, WS_BWD_Y, length);
 }
