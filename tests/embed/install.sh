@@ -19,6 +19,12 @@ for header in $headers; do
         -I"$prefix/include/wavesmith" -fsyntax-only one.c
 done
 
+# The table of errors has them all.
+for status in $(grep -oE '\bWS_ERROR_[A-Z_]+,' "$prefix/include/wavesmith/runtime/abi/status.h"); do
+    grep -q "\`${status%,}\`" "$source/../../docs/embedding.md" ||
+        fail "docs/embedding.md does not speak of ${status%,}"
+done
+
 # The exports of a library are the functions that its headers mark.
 exports() { # LIBRARY MARK FOLDERS...
     local library=$1 mark=$2

@@ -191,25 +191,32 @@ static void what_is_missing_is_set_and_what_is_there_kept(void **state)
     }
 }
 
+static LLVMTargetMachineRef create_machine(const char *cpu, const char *features)
+{
+    LLVMTargetRef target;
+    char *message = NULL;
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTarget();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUAsmParser();
+    LLVMInitializeAMDGPUAsmPrinter();
+    if (LLVMGetTargetFromTriple("amdgcn-amd-amdhsa", &target, &message))
+        fail_msg("%s", message);
+    return LLVMCreateTargetMachine(target, "amdgcn-amd-amdhsa", cpu, features,
+                                   LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+}
+
 /* The layout that is set is LLVM's own. */
 static void data_layout_is_the_targets(void **state)
 {
     (void)state;
-    LLVMInitializeAMDGPUTargetInfo();
-    LLVMInitializeAMDGPUTarget();
-    LLVMInitializeAMDGPUTargetMC();
-    LLVMTargetRef target;
-    char *message = NULL;
-    assert_false(LLVMGetTargetFromTriple("amdgcn-amd-amdhsa", &target, &message));
     for (size_t i = 0; i < KERNELS; i++) {
         struct caller caller;
         struct ws_error error;
         struct ws_spec spec = spec_of(i);
         open_caller(&caller, "");
         assert_ok(ws_emit_into(&spec, caller.module, NULL, &error), &error);
-        LLVMTargetMachineRef machine =
-            LLVMCreateTargetMachine(target, "amdgcn-amd-amdhsa", spec.arch, "",
-                                    LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+        LLVMTargetMachineRef machine = create_machine(spec.arch, "");
         LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
         char *text = LLVMCopyStringRepOfTargetData(layout);
         assert_string_equal(LLVMGetDataLayoutStr(caller.module), text);
@@ -217,6 +224,34 @@ static void data_layout_is_the_targets(void **state)
         LLVMDisposeTargetData(layout);
         LLVMDisposeTargetMachine(machine);
         close_caller(&caller);
+    }
+}
+
+static LLVMMemoryBufferRef assembly_by(const struct ws_spec *spec, const char *features)
+{
+    struct caller caller;
+    struct ws_error error;
+    LLVMMemoryBufferRef assembly;
+    char *message = NULL;
+    open_caller(&caller, "");
+    assert_ok(ws_emit_into(spec, caller.module, NULL, &error), &error);
+    LLVMTargetMachineRef machine = create_machine(spec->arch, features);
+    if (LLVMTargetMachineEmitToMemoryBuffer(machine, caller.module, LLVMAssemblyFile, &message,
+                                            &assembly))
+        fail_msg("%s", message);
+    LLVMDisposeTargetMachine(machine);
+    caller.told = 0; /* of the code generator's remarks */
+    close_caller(&caller);
+    return assembly;
+}
+
+/* The kernel's own attributes decide, not the features of the caller's TargetMachine. */
+static void code_is_the_same_by_any_machine_of_the_target(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < KERNELS; i++) {
+        struct ws_spec spec = spec_of(i);
+        assert_same_buffer(assembly_by(&spec, "+wavefrontsize64"), assembly_by(&spec, ""));
     }
 }
 
@@ -422,6 +457,7 @@ int main(void)
         cmocka_unit_test(added_names_are_the_kernels_own),
         cmocka_unit_test(what_is_missing_is_set_and_what_is_there_kept),
         cmocka_unit_test(data_layout_is_the_targets),
+        cmocka_unit_test(code_is_the_same_by_any_machine_of_the_target),
         cmocka_unit_test(conflicts_leave_the_module_untouched),
         cmocka_unit_test(a_symbol_that_is_there_is_refused),
         cmocka_unit_test(a_kernel_goes_in_once_and_for_one_target),
