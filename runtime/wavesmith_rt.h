@@ -44,7 +44,7 @@ WS_API enum ws_status ws_rt_check_version(int major, int minor, int patch, size_
 #define WS_RT_STRUCT_BYTES                                                                         \
     (sizeof(struct ws_error) + sizeof(struct ws_launch) + sizeof(struct ws_object) +               \
      sizeof(struct ws_object_kernel) + sizeof(struct ws_fmha_fwd_args) +                           \
-     sizeof(struct ws_gemm_args))
+     sizeof(struct ws_fmha_bwd_args) + sizeof(struct ws_gemm_args))
 
 struct ws_driver;
 struct ws_device;

@@ -67,7 +67,7 @@ static struct limits find_limits(struct ws_bwd *f, struct ws_value *first, int n
 {
     struct ws_builder *b = &f->b;
     struct ws_value *start = ws_add(b, first, ws_bwd_lane_row(f));
-    struct limits limits = {NULL};
+    struct limits limits = {0};
     if (f->lowest[n])
         limits.lowest = ws_sub(b, f->lowest[n], start);
     if (f->highest[n])
@@ -145,7 +145,7 @@ static void differentiate(struct ws_bwd *f, struct ws_value *first, bool is_mask
 {
     struct ws_builder *b = &f->b;
     for (int n = 0; n < f->tiling.outer_tiles; n++) {
-        struct limits limits = is_masked ? find_limits(f, first, n) : (struct limits){NULL};
+        struct limits limits = is_masked ? find_limits(f, first, n) : (struct limits){0};
         for (int t = 0; t < f->tiling.inner_tiles; t++) {
             struct ws_bwd_scores scores = {.s = sums[WS_BWD_X][t][n],
                                            .start = starts[WS_BWD_X][t][n],

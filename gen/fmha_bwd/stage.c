@@ -98,7 +98,7 @@ static struct share share_of(struct ws_bwd *f, enum ws_bwd_operand o, bool is_un
     const struct ws_bwd_dim *dim = &f->tiling.dim[o];
     const int wide = is_unit ? UNIT : PIECE_ELEMENTS, across = dim->padded / wide;
     const int all = f->tiling.inner / (is_unit ? UNIT : 1) * across;
-    struct share share = {NULL};
+    struct share share = {0};
     index = ws_smin(b, index, ws_i32(b, (uint32_t)all - 1)); /* within the wave */
     struct ws_value *z = modulo(f, index, across), *row = over(f, index, across);
     if (is_unit) {
@@ -153,7 +153,7 @@ static void add_round(struct ws_bwd *f, const struct slots *slots, int first, bo
                                    .row_bytes = f->tiling.dim[WS_BWD_X].row_bytes,
                                    .row_step = f->tiling.atom->c(0, 1).row};
     struct ws_value *slot = plus(f, f->wave, first), *lane = f->lane;
-    struct share of[WS_BWD_OPERANDS] = {{NULL}};
+    struct share of[WS_BWD_OPERANDS] = {{0}};
     for (int o = 0; o < WS_BWD_OPERANDS; o++) {
         struct ws_value *local = plus(f, slot, -slots->first[o]);
         if (o == WS_BWD_X ? has_x : has_y)

@@ -20,6 +20,8 @@ static const struct kernel {
 } kernels[] = {
     {WS_KERNEL_FMHA_FWD, "head_dim=64"},
     {WS_KERNEL_FMHA_FWD, "head_dim=64 mask=causal k_mode=lds v_mode=lds_frag num_waves=2"},
+    {WS_KERNEL_FMHA_BWD, "head_dim=64 part=delta"},
+    {WS_KERNEL_FMHA_BWD, "head_dim=64 part=main block_m=16 block_n=64 num_waves=4 mask=causal"},
     {WS_KERNEL_GEMM, "ab_mode=lds num_waves=4 waves_n=2 bm_tiles=4 bn_tiles=4 block_k=32 stages=2"},
 };
 enum { KERNELS = sizeof kernels / sizeof kernels[0] };

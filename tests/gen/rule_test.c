@@ -14,6 +14,7 @@ static int draw(uint64_t *state, int most)
 union arguments {
     struct ws_fmha_fwd_args fmha_fwd;
     struct ws_gemm_args gemm;
+    struct ws_fmha_bwd_args fmha_bwd;
 };
 
 static void fill_fmha_fwd(union arguments *args, const int64_t *size)
@@ -36,6 +37,44 @@ static void fill_fmha_fwd(union arguments *args, const int64_t *size)
                                                .lse_batch_stride = batch,
                                                .lse_head_stride = head,
                                                .lse_token_stride = 1};
+}
+
+static void fill_fmha_bwd(union arguments *args, const int64_t *size)
+{
+    const int64_t head = INT64_C(1) << 20, batch = head << 8, token = 512;
+    args->fmha_bwd = (struct ws_fmha_bwd_args){.q = 1 << 12,
+                                               .k = 1 << 12,
+                                               .v = 1 << 12,
+                                               .o = 1 << 12,
+                                               .dout = 1 << 12,
+                                               .lse = 1 << 12,
+                                               .delta = 1 << 12,
+                                               .dq = 1 << 12,
+                                               .dk = 1 << 12,
+                                               .dv = 1 << 12,
+                                               .dq_acc = 1 << 12,
+                                               .scale = 1,
+                                               .batch = (int32_t)size[WS_SIZE_B],
+                                               .heads_q = (int32_t)size[WS_SIZE_Hq],
+                                               .heads_k = (int32_t)size[WS_SIZE_Hk],
+                                               .seqlen_q = (int32_t)size[WS_SIZE_Sq],
+                                               .seqlen_k = (int32_t)size[WS_SIZE_Sk],
+                                               .delta_batch_stride = batch,
+                                               .delta_head_stride = head,
+                                               .delta_token_stride = 1,
+                                               .dq_batch_stride = batch,
+                                               .dq_head_stride = head,
+                                               .dq_token_stride = token,
+                                               .dk_batch_stride = batch,
+                                               .dk_head_stride = head,
+                                               .dk_token_stride = token,
+                                               .dv_batch_stride = batch,
+                                               .dv_head_stride = head,
+                                               .dv_token_stride = token,
+                                               .dq_acc_group_stride = batch << 4,
+                                               .dq_acc_batch_stride = batch,
+                                               .dq_acc_head_stride = head,
+                                               .dq_acc_token_stride = token};
 }
 
 static void draw_fmha_fwd(uint64_t *state, int64_t *size)
@@ -79,6 +118,12 @@ static const struct kernel {
      fill_fmha_fwd},
     {WS_KERNEL_FMHA_FWD, "head_dim=64 num_waves=4 mask=causal grid_order=longest_first",
      draw_fmha_fwd, fill_fmha_fwd},
+    {WS_KERNEL_FMHA_BWD, "head_dim=64 part=delta", draw_fmha_fwd, fill_fmha_bwd},
+    {WS_KERNEL_FMHA_BWD, "head_dim=64 part=cast dq_mode=atomic", draw_fmha_fwd, fill_fmha_bwd},
+    {WS_KERNEL_FMHA_BWD, "head_dim=64 dq_mode=atomic block_m=16 block_n=64 num_waves=4",
+     draw_fmha_fwd, fill_fmha_bwd},
+    {WS_KERNEL_FMHA_BWD, "head_dim=64 dq_mode=deterministic block_m=16 block_n=64 num_waves=4",
+     draw_fmha_fwd, fill_fmha_bwd},
     {WS_KERNEL_GEMM, "", draw_gemm, fill_gemm},
     {WS_KERNEL_GEMM, "ab_mode=lds num_waves=4 waves_n=2 bm_tiles=4 bn_tiles=4 block_k=32",
      draw_gemm, fill_gemm},
