@@ -1,6 +1,9 @@
 /* A pull reader of MessagePack, as far as code object notes need it. Allocates nothing and never
  * recurses, so that forged lengths and nesting cost nothing. Source: the MessagePack specification,
- * github.com/msgpack/msgpack/blob/master/spec.md. */
+ * github.com/msgpack/msgpack/blob/master/spec.md.
+ *
+ * Why not msgpack-c: it allocates what a count says before it looks for the elements, and has no
+ * limit to set (4.0 in C: 8 GiB of addresses for the 5 bytes dd 10 00 00 00). */
 #ifndef WS_ABI_MSGPACK_H
 #define WS_ABI_MSGPACK_H
 

@@ -1,6 +1,8 @@
 #include "runtime/abi/object.h"
 
 #include <elf.h>
+#include <gelf.h>
+#include <libelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,12 +43,13 @@ static const char *const unified[] = {"gfx90a", "gfx942", "gfx950", "gfx9-4-gene
 struct image {
     const uint8_t *bytes;
     uint64_t size;
+    Elf *elf;
     Elf64_Ehdr header;
 };
 
 struct symbols {
-    uint64_t offset, count;          /* of the symbol table */
-    uint64_t strings, strings_bytes; /* of its string table */
+    Elf_Data *table;
+    size_t count, strings; /* section of the strings */
 };
 
 static bool read_at(const struct image *image, uint64_t offset, void *into, size_t bytes)
@@ -84,7 +87,10 @@ static enum ws_status read_header(struct image *image, struct ws_error *error)
                        "clang-offload-bundler --unbundle");
     if (!starts_with(image, ELFMAG))
         return ws_fail(error, WS_ERROR_OBJECT, "not an ELF file: %s", want);
-    if (!read_at(image, 0, &image->header, sizeof image->header))
+    image->elf = elf_version(EV_CURRENT) == EV_NONE
+                     ? NULL
+                     : elf_memory((char *)(uintptr_t)image->bytes, image->size);
+    if (!gelf_getehdr(image->elf, &image->header))
         return damaged(error, image, "its ELF header needs 64 bytes");
     const Elf64_Ehdr *header = &image->header;
     if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
@@ -128,14 +134,12 @@ static enum ws_status read_arch(struct ws_object *object, struct ws_error *error
 
 static bool read_segment(const struct image *image, unsigned index, Elf64_Phdr *segment)
 {
-    uint64_t offset = image->header.e_phoff + (uint64_t)index * sizeof *segment;
-    return offset >= image->header.e_phoff && read_at(image, offset, segment, sizeof *segment);
+    return gelf_getphdr(image->elf, (int)index, segment) != NULL;
 }
 
 static bool read_section(const struct image *image, unsigned index, Elf64_Shdr *section)
 {
-    uint64_t offset = image->header.e_shoff + (uint64_t)index * sizeof *section;
-    return offset >= image->header.e_shoff && read_at(image, offset, section, sizeof *section);
+    return gelf_getshdr(elf_getscn(image->elf, index), section) != NULL;
 }
 
 /* Both header tables whole, and every segment and section within the file. */
@@ -164,26 +168,19 @@ static bool find_metadata(const struct image *image, const Elf64_Phdr *segment,
                           const uint8_t **found, size_t *size)
 {
     static const char owner[] = "AMDGPU";
-    uint64_t at = segment->p_offset;
-    uint64_t end = at + segment->p_filesz;
-    while (end - at >= sizeof(Elf64_Nhdr)) {
-        Elf64_Nhdr note;
-        memcpy(&note, image->bytes + at, sizeof note);
-        at += sizeof note;
-        uint64_t name_bytes = ((uint64_t)note.n_namesz + 3) & ~3ULL;
-        uint64_t data_bytes = ((uint64_t)note.n_descsz + 3) & ~3ULL;
-        if (name_bytes > end - at || note.n_descsz > end - at - name_bytes)
-            return false;
+    Elf_Data *data = elf_getdata_rawchunk(image->elf, (int64_t)segment->p_offset, segment->p_filesz,
+                                          segment->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+    GElf_Nhdr note;
+    size_t at = 0, name, description;
+    while (data && (at = gelf_getnote(data, at, &note, &name, &description)) > 0) {
         if (note.n_type == NOTE_METADATA && note.n_namesz == sizeof owner &&
-            memcmp(image->bytes + at, owner, sizeof owner) == 0) {
-            *found = image->bytes + at + name_bytes;
+            memcmp((char *)data->d_buf + name, owner, sizeof owner) == 0) {
+            *found = (const uint8_t *)data->d_buf + description;
             *size = note.n_descsz;
             return true;
         }
-        at += name_bytes;
-        at += data_bytes < end - at ? data_bytes : end - at;
     }
-    return true;
+    return data != NULL;
 }
 
 static enum ws_status read_notes(const struct image *image, struct ws_object *object,
@@ -221,18 +218,16 @@ static enum ws_status check_target(const struct ws_object *object, struct ws_err
 static enum ws_status find_symbols(const struct image *image, struct symbols *symbols,
                                    struct ws_error *error)
 {
-    for (unsigned i = 0; i < image->header.e_shnum; i++) {
-        Elf64_Shdr table;
-        Elf64_Shdr strings;
-        if (!read_section(image, i, &table) || table.sh_type != SHT_SYMTAB)
+    Elf_Scn *section = NULL;
+    Elf64_Shdr header, strings;
+    while ((section = elf_nextscn(image->elf, section)) != NULL) {
+        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_SYMTAB)
             continue;
-        if (table.sh_entsize != sizeof(Elf64_Sym) || table.sh_link >= image->header.e_shnum ||
-            !read_section(image, table.sh_link, &strings) || strings.sh_type != SHT_STRTAB)
+        *symbols = (struct symbols){.table = elf_getdata(section, NULL), .strings = header.sh_link};
+        if (header.sh_entsize != sizeof(Elf64_Sym) || !symbols->table ||
+            !read_section(image, header.sh_link, &strings) || strings.sh_type != SHT_STRTAB)
             return damaged(error, image, "a malformed symbol table");
-        *symbols = (struct symbols){.offset = table.sh_offset,
-                                    .count = table.sh_size / sizeof(Elf64_Sym),
-                                    .strings = strings.sh_offset,
-                                    .strings_bytes = strings.sh_size};
+        symbols->count = symbols->table->d_size / sizeof(Elf64_Sym);
         return WS_OK;
     }
     return ws_fail(error, WS_ERROR_OBJECT,
@@ -243,17 +238,12 @@ static enum ws_status find_symbols(const struct image *image, struct symbols *sy
 static bool find_symbol(const struct image *image, const struct symbols *symbols, const char *name,
                         const char *suffix, Elf64_Sym *symbol)
 {
-    size_t name_bytes = strlen(name);
-    size_t suffix_bytes = strlen(suffix) + 1;
-    const char *strings = (const char *)image->bytes + symbols->strings;
-    for (uint64_t i = 0; i < symbols->count; i++) {
-        if (!read_at(image, symbols->offset + i * sizeof *symbol, symbol, sizeof *symbol))
-            return false;
-        if (symbol->st_shndx == SHN_UNDEF || symbol->st_name >= symbols->strings_bytes ||
-            symbols->strings_bytes - symbol->st_name < name_bytes + suffix_bytes)
+    size_t length = strlen(name);
+    for (size_t i = 0; i < symbols->count; i++) {
+        if (!gelf_getsym(symbols->table, (int)i, symbol) || symbol->st_shndx == SHN_UNDEF)
             continue;
-        if (memcmp(strings + symbol->st_name, name, name_bytes) == 0 &&
-            memcmp(strings + symbol->st_name + name_bytes, suffix, suffix_bytes) == 0)
+        const char *found = elf_strptr(image->elf, symbols->strings, symbol->st_name);
+        if (found && strncmp(found, name, length) == 0 && strcmp(found + length, suffix) == 0)
             return true;
     }
     return false;
@@ -356,6 +346,7 @@ enum ws_status ws_object_read(struct ws_object *object, const void *image, size_
     enum ws_status status = read_object(&file, object, error);
     if (status != WS_OK)
         ws_object_free(object);
+    elf_end(file.elf);
     return status;
 }
 
