@@ -184,13 +184,15 @@ static void stray_writes_fail(void **state)
     free_fixture(&f);
 }
 
-/* The output of a kernel that rounds the scaled Q: right by its problem, wrong by an exact one. */
+/* The output of a kernel that rounds the scaled Q, and P to nearest or towards zero: right by its
+ * problem, wrong by an exact one. */
 static void rounded_queries_have_their_own_limits(void **state)
 {
-    for (int dtype = WS_F16; dtype <= WS_BF16; ++dtype) {
+    for (int i = 0; i < 4; ++i) {
         struct fixture f;
-        make_fixture(&f, (enum ws_dtype)dtype, WS_MASK_NONE, "B=1,Hq=2,Hk=2,Sq=40,Sk=60",
+        make_fixture(&f, i % 2 ? WS_BF16 : WS_F16, WS_MASK_NONE, "B=1,Hq=2,Hk=2,Sq=40,Sk=60",
                      *(uint64_t *)*state);
+        f.problem.p_truncated = i / 2 == 1;
         f.problem.score_scale = 4;
         f.problem.q_rounded = true;
         write_rounded(&f, 1);

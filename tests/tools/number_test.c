@@ -91,6 +91,20 @@ static void ranges_include_their_ends(void **state)
     assert_int_equal(seen, 0x1f);
 }
 
+/* Truncation gives the largest number of the type that is not above. */
+static void truncation_stays_below(void **state)
+{
+    struct ws_random random;
+    ws_random_seed(&random, *(uint64_t *)*state);
+    for (int i = 0; i < 20000; ++i) {
+        const enum ws_dtype dtype = i % 2 ? WS_BF16 : WS_F16;
+        float value = ldexpf((float)(ws_random_bits(&random) >> 40), -24 - (int)(i % 20));
+        uint16_t bits = ws_dtype_pack(dtype, ws_dtype_truncate(dtype, value));
+        assert_true(ws_dtype_unpack(dtype, bits) <= value);
+        assert_true(ws_dtype_unpack(dtype, (uint16_t)(bits + 1)) > value);
+    }
+}
+
 int main(void)
 {
     static uint64_t seed;
@@ -101,6 +115,7 @@ int main(void)
         cmocka_unit_test_prestate(rounding_is_to_nearest, &seed),
         cmocka_unit_test_prestate(normal_numbers_are_normal, &seed),
         cmocka_unit_test_prestate(ranges_include_their_ends, &seed),
+        cmocka_unit_test_prestate(truncation_stays_below, &seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

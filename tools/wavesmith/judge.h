@@ -19,15 +19,20 @@ struct ws_rows {
  *
  * What is wrong with the scores comes on top. An error of e in every score moves LSE by e at most
  * and the normalised O by 2 e, e being ws_reference.slack: f32 has 24 bits, and an LSE of 535 is
- * not exact to 1e-3. And with q_scale pre (ws_problem.q_rounded) the rounding of Q moves each score
- * by up to u * scale * sum_d |q_d k_d| (u = 2^-11 of f16, 2^-8 of bf16), which no kernel can avoid
- * and all do alike: so the limit of each element and each LSE grows by what the rounding reference,
- * whose Q is rounded the same way, is itself off there; the RMS limit grows with it by itself. */
+ * not exact to 1e-3. With q_scale pre (ws_problem.q_rounded) the rounding of Q moves each score by
+ * up to u * scale * sum_d |q_d k_d| (u = 2^-11 of f16, 2^-8 of bf16), which no kernel can avoid and
+ * all do alike: so the limit of each element and each LSE grows by what an exact computation with Q
+ * rounded the same way is off there, and the rest of the element's limit is of its magnitude. The
+ * RMS limit grows with it by itself.
+ *
+ * P and O are rounded to nearest, by up to u each, and 2 u and a fifth are allowed. With p_round
+ * truncate P is rounded by up to 2 u, and the sum, which is truncated with it, makes up for what
+ * all weights lose alike, but not a sink's: a third u is allowed. */
 struct ws_limits {
     double normalised; /* of any element */
     double lse;        /* absolute, beside what the scores' errors do */
 };
-struct ws_limits ws_limits_of(enum ws_dtype dtype);
+struct ws_limits ws_limits_of(const struct ws_problem *problem);
 
 /* The limits of a backward's gradients, by element type; judge_fmha_bwd.c says what comes on top.
  */

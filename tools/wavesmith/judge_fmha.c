@@ -6,12 +6,25 @@
 #include "tools/wavesmith/kind.h"
 #include "tools/wavesmith/reference.h"
 
-struct ws_limits ws_limits_of(enum ws_dtype dtype)
+struct ws_limits ws_limits_of(const struct ws_problem *problem)
 {
+    const double nearest = problem->dtype == WS_F16 ? 1.2e-3 : 1e-2;
     return (struct ws_limits){
-        .normalised = dtype == WS_F16 ? 1.2e-3 : 1e-2,
+        .normalised = nearest + (problem->p_truncated ? ws_unit_roundoff(problem->dtype) : 0),
         .lse = 1e-3,
     };
+}
+
+/* The largest normalised error that element d of O may have. */
+static double limit_of(const struct ws_problem *problem, const struct ws_reference *reference,
+                       int64_t d)
+{
+    const double magnitude = reference->magnitude[d];
+    double limit = ws_limits_of(problem).normalised;
+    if (problem->q_rounded)
+        limit = limit * fmax(1, reference->moved_magnitude[d] / magnitude) +
+                fabs(reference->moved[d] - reference->o[d]) / magnitude;
+    return limit + 2 * reference->slack;
 }
 
 static double normalise(const struct ws_reference *reference, int64_t d, double error)
@@ -34,8 +47,7 @@ static void judge_element(struct ws_judgement *judgement, const struct ws_refere
     }
     double normalised = normalise(reference, d, error);
     double rounded = normalise(reference, d, fabs((double)reference->rounded[d] - expected));
-    double limit = ws_limits_of(judgement->problem->dtype).normalised + 2 * reference->slack +
-                   (judgement->problem->q_rounded ? rounded : 0);
+    double limit = limit_of(judgement->problem, reference, d);
     ws_judgement_add(judgement, error, normalised, rounded);
     if (!(normalised <= limit))
         ws_judgement_fail(judgement,
@@ -48,9 +60,9 @@ static void judge_lse(struct ws_judgement *judgement, const struct ws_reference 
                       const int64_t at[3], float got)
 {
     double expected = reference->lse;
-    double limit = ws_limits_of(judgement->problem->dtype).lse + reference->slack;
+    double limit = ws_limits_of(judgement->problem).lse + reference->slack;
     if (judgement->problem->q_rounded && isfinite(expected))
-        limit += fabs(reference->rounded_lse - expected);
+        limit += fabs(reference->moved_lse - expected);
     struct ws_verdict *verdict = judgement->verdict;
     double error = (double)got == expected ? 0 : fabs((double)got - expected);
     if (isfinite(expected))

@@ -13,7 +13,8 @@ enum ws_status ws_fmha_init(struct ws_problem *problem, const struct ws_spec *sp
     problem->align = spec->align;
     problem->v_layout = spec->v_layout;
     problem->lse = spec->lse;
-    problem->q_rounded = spec->lever[WS_LEVER_q_scale] != 0; /* 0: exact */
+    problem->q_rounded = spec->lever[WS_LEVER_q_scale] != 0;   /* 0: exact */
+    problem->p_truncated = spec->lever[WS_LEVER_p_round] != 0; /* 0: nearest */
     problem->size.head_dim_qk = spec->head_dim_qk;
     problem->size.head_dim_v = spec->head_dim_v;
     if (given->heads_k < 0 && given->heads_q > 0)

@@ -76,6 +76,13 @@ float ws_dtype_round(enum ws_dtype dtype, float value)
     return ws_dtype_unpack(dtype, ws_dtype_pack(dtype, value));
 }
 
+float ws_dtype_truncate(enum ws_dtype dtype, float value)
+{
+    uint16_t bits = ws_dtype_pack(dtype, value);
+    return ws_dtype_unpack(dtype,
+                           ws_dtype_unpack(dtype, bits) > value ? (uint16_t)(bits - 1) : bits);
+}
+
 float ws_dtype_normal(enum ws_dtype dtype)
 {
     return dtype == WS_F16 ? 0x1p-14F : 0x1p-126F;

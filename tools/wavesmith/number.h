@@ -17,6 +17,8 @@ uint16_t ws_dtype_pack(enum ws_dtype dtype, float value);
 float ws_dtype_unpack(enum ws_dtype dtype, uint16_t bits);
 
 /* The nearest value that the type can hold. */
+/* Towards zero, of a number that is not negative. */
+float ws_dtype_truncate(enum ws_dtype dtype, float value);
 float ws_dtype_round(enum ws_dtype dtype, float value);
 
 /* The smallest normal number: 2^-14 or 2^-126. */

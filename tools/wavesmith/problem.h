@@ -59,6 +59,7 @@ struct ws_problem {
     bool lse, varlen, sink, alibi, bias;
     int dq_groups;     /* of a backward: copies of the sums of dQ; 0: none are kept */
     bool q_rounded;    /* Q is scaled and rounded to its own type, which is less accurate */
+    bool p_truncated;  /* P is rounded towards zero, and summed as it is then */
     double softcap;    /* 0: none */
     int64_t window[2]; /* of mask window: keys left and right of the diagonal, -1 for all */
     bool window_fixed; /* by the spec */

@@ -15,11 +15,15 @@ enum ws_status ws_reference_create(struct ws_reference *reference, const struct 
     reference->magnitude = calloc(columns, sizeof *reference->magnitude);
     reference->blur = calloc(columns, sizeof *reference->blur);
     reference->rounded = calloc(columns, sizeof *reference->rounded);
+    reference->moved = calloc(columns, sizeof *reference->moved);
+    reference->moved_magnitude = calloc(columns, sizeof *reference->moved_magnitude);
+    reference->moved_scores = calloc(keys + 1, sizeof *reference->moved_scores);
     reference->scores = calloc(keys + 1, sizeof *reference->scores);
     reference->slopes = calloc(keys + 1, sizeof *reference->slopes);
     reference->weights = calloc(keys + 1, sizeof *reference->weights);
     reference->query = calloc((size_t)problem->size.head_dim_qk, sizeof *reference->query);
-    bool all = reference->o && reference->magnitude && reference->blur && reference->rounded &&
+    bool all = reference->moved && reference->moved_magnitude && reference->moved_scores &&
+               reference->o && reference->magnitude && reference->blur && reference->rounded &&
                reference->scores && reference->slopes && reference->weights && reference->query;
     return all ? WS_OK : ws_fail(error, WS_ERROR_MEMORY, "out of memory for a row of %zu", keys);
 }
@@ -30,6 +34,9 @@ void ws_reference_free(struct ws_reference *reference)
     free(reference->magnitude);
     free(reference->blur);
     free(reference->rounded);
+    free(reference->moved);
+    free(reference->moved_magnitude);
+    free(reference->moved_scores);
     free(reference->scores);
     free(reference->slopes);
     free(reference->weights);
@@ -174,6 +181,38 @@ static bool exact_row(struct ws_reference *reference, const struct row *row)
     return true;
 }
 
+/* What the exact row is with the rounded Q. */
+static void moved_row(struct ws_reference *reference, const struct row *row)
+{
+    const struct ws_problem *problem = row->problem;
+    const int64_t columns = problem->size.head_dim_v;
+    double max = -INFINITY;
+    double sum = 0;
+    for (int64_t j = row->keys.begin; j < row->keys.end; ++j) {
+        double q_k = ws_dot_exact(row->q, key_row(row, WS_K, j), problem->size.head_dim_qk);
+        double moved =
+            ws_dot_exact(row->q_log2, key_row(row, WS_K, j), problem->size.head_dim_qk) * M_LN2;
+        reference->moved_scores[j] =
+            reference->scores[j] + moved - (double)ws_problem_scale(problem) * q_k;
+        max = fmax(max, reference->moved_scores[j]);
+    }
+    for (int64_t j = row->keys.begin; j < row->keys.end; ++j) {
+        double p = exp(reference->moved_scores[j] - max);
+        const float *v = key_row(row, WS_V, j);
+        sum += p;
+        for (int64_t d = 0; d < columns; ++d) {
+            reference->moved[d] += p * (double)v[d];
+            reference->moved_magnitude[d] += p * fabs((double)v[d]);
+        }
+    }
+    reference->moved_lse = max + log(sum);
+    double factor = beside_sink(row, &reference->moved_lse) / sum;
+    for (int64_t d = 0; d < columns; ++d) {
+        reference->moved[d] *= factor;
+        reference->moved_magnitude[d] *= factor;
+    }
+}
+
 static void rounded_row(struct ws_reference *reference, const struct row *row)
 {
     const enum ws_dtype dtype = row->problem->dtype;
@@ -183,20 +222,25 @@ static void rounded_row(struct ws_reference *reference, const struct row *row)
         reference->weights[j] = rounded_score(row, j) * log2_e;
         max = fmaxf(max, reference->weights[j]);
     }
+    const bool truncates = row->problem->p_truncated;
     float sum = 0;
+    float used = 0; /* what O is divided by */
     for (int64_t j = row->keys.begin; j < row->keys.end; ++j) {
         float p = exp2f(reference->weights[j] - max);
-        float rounded = ws_dtype_round(dtype, p);
+        float rounded = truncates ? ws_dtype_truncate(dtype, p) : ws_dtype_round(dtype, p);
         const float *v = key_row(row, WS_V, j);
         sum += p;
+        used += truncates ? rounded : p;
         for (int64_t d = 0; d < columns; ++d)
             reference->rounded[d] += rounded * v[d];
     }
     double lse = (double)(max / log2_e) + log((double)sum);
-    float part = (float)beside_sink(row, &lse);
+    double used_lse = (double)(max / log2_e) + log((double)used);
+    float part = (float)beside_sink(row, &used_lse);
+    beside_sink(row, &lse);
     reference->rounded_lse = lse;
     for (int64_t d = 0; d < columns; ++d)
-        reference->rounded[d] = ws_dtype_round(dtype, reference->rounded[d] / sum * part);
+        reference->rounded[d] = ws_dtype_round(dtype, reference->rounded[d] / used * part);
 }
 
 void ws_reference_row(struct ws_reference *reference, const struct ws_problem *problem,
@@ -207,7 +251,9 @@ void ws_reference_row(struct ws_reference *reference, const struct ws_problem *p
     memset(reference->magnitude, 0, columns * sizeof *reference->magnitude);
     memset(reference->blur, 0, columns * sizeof *reference->blur);
     memset(reference->rounded, 0, columns * sizeof *reference->rounded);
-    reference->lse = reference->rounded_lse = -INFINITY;
+    memset(reference->moved, 0, columns * sizeof *reference->moved);
+    memset(reference->moved_magnitude, 0, columns * sizeof *reference->moved_magnitude);
+    reference->lse = reference->rounded_lse = reference->moved_lse = -INFINITY;
     reference->slack = 0;
     struct row row = {
         .problem = problem,
@@ -229,6 +275,9 @@ void ws_reference_row(struct ws_reference *reference, const struct ws_problem *p
     }
     if (problem->bias)
         row.bias = ws_inputs_row(inputs, problem, WS_BIAS, batch, head, query);
-    if (exact_row(reference, &row))
-        rounded_row(reference, &row);
+    if (!exact_row(reference, &row))
+        return;
+    rounded_row(reference, &row);
+    if (problem->q_rounded)
+        moved_row(reference, &row);
 }

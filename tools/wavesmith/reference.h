@@ -2,8 +2,10 @@
  * with the generator.
  *
  * Two references: the exact one in double precision, and one that rounds where a kernel of 16-bit
- * inputs and f32 sums has to (scores and sums in f32, P and O in the 16-bit type, and the scaled Q
- * too where the problem says so). The second's error is the yardstick for a kernel's RMS error. */
+ * inputs and f32 sums has to (scores and sums in f32, P and O in the 16-bit type, P towards zero
+ * and the scaled Q too where the problem says so). The second's error is the yardstick for a
+ * kernel's RMS error. Where Q is rounded there is a third, exact but for that: what the rounding of
+ * Q alone does, which no other rounding can make up for by chance. */
 #ifndef WS_TOOL_REFERENCE_H
 #define WS_TOOL_REFERENCE_H
 
@@ -19,7 +21,10 @@ struct ws_reference {
                      f32 loses of O below a sink that is far above every score, and every
                      p_j |v_j| whose v_j the target's matrix products take as 0, or whose
                      p_j they would take as 0 were the largest one 2^5 */
-    float *rounded;     /* O of the rounding reference */
+    float *rounded;                  /* O of the rounding reference */
+    double *moved, *moved_magnitude; /* where Q is rounded: of the third reference */
+    double *moved_scores;            /* scratch, seqlen_k */
+    double moved_lse;
     double lse;         /* natural log; -inf where no key is visible */
     double rounded_lse; /* of the rounding reference */
     double slack;       /* what f32 loses of a score that counts: see ws_reference_row */
