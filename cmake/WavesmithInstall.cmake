@@ -2,6 +2,9 @@
 # files. All of it is found from where it lies, so a prefix may be moved.
 include(CMakePackageConfigHelpers)
 
+# Where LLVM is not where the loader looks, what is installed says so.
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+
 # While the major number is 0 a new minor one may change the interface.
 set(WS_SOVERSION ${PROJECT_VERSION_MAJOR})
 set(WS_COMPATIBILITY SameMajorVersion)

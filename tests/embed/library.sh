@@ -25,4 +25,7 @@ consume() { # NAME COMPILER OPTIONS...
 }
 consume c17 "$WS_CC" -std=c17
 consume c++17 "$WS_CXX" -x c++ -std=c++17
+
+run "$WS_CC" -std=c17 -Wall -Wextra -Wpedantic -Werror "$source/other_llvm.c" -o other_llvm \
+    $(pkg-config --cflags --libs wavesmith) -Wl,-rpath,"$libraries" && run ./other_llvm
 finish

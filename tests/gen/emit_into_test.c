@@ -141,6 +141,24 @@ static void every_kind_goes_into_one_module(void **state)
     close_caller(&caller);
 }
 
+/* Release builds of clang have such contexts: the names of values go, those of kernels stay. */
+static void a_context_may_discard_names(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < KERNELS; i++) {
+        struct caller caller;
+        struct ws_error error;
+        struct ws_kernel_shape shape;
+        struct ws_spec spec = spec_of(i);
+        open_caller(&caller, CALLERS);
+        LLVMContextSetDiscardValueNames(caller.context, true);
+        assert_ok(ws_emit_into(&spec, caller.module, &shape, &error), &error);
+        assert_verifies(&caller);
+        assert_non_null(LLVMGetNamedFunction(caller.module, shape.symbol));
+        close_caller(&caller);
+    }
+}
+
 /* What one emission adds is named after the kernel, so that the caller's names stay free. */
 static void added_names_are_the_kernels_own(void **state)
 {
@@ -456,6 +474,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_goes_into_one_module),
+        cmocka_unit_test(a_context_may_discard_names),
         cmocka_unit_test(added_names_are_the_kernels_own),
         cmocka_unit_test(what_is_missing_is_set_and_what_is_there_kept),
         cmocka_unit_test(data_layout_is_the_targets),
