@@ -74,12 +74,12 @@ static bool read_size(struct reader *r, struct ws_rule_factor *factor)
     size_t length = 0;
     while (is_name_character(r->at[length]))
         length++;
-    for (uint8_t i = 0; i < WS_SIZE_COUNT; i++) {
+    for (int i = 0; i < WS_SIZE_COUNT; i++) {
         if (strlen(names[i]) != length || strncmp(r->at, names[i], length) != 0)
             continue;
         if (factor->size_count == WS_RULE_SIZES_MAX)
             return refuse(r, "at most 4 sizes in a ceil");
-        factor->sizes[factor->size_count++] = i;
+        factor->sizes[factor->size_count++] = (uint8_t)i;
         r->at += length;
         return true;
     }

@@ -153,7 +153,7 @@ static enum ws_status set_from_text(const struct ws_column *column, void *at,
             return fail_cell(column, cell, "a rule as 'v1 ceil(Sq/128)*Hq*B'", error);
         return WS_OK;
     default:
-        return set_text(column, at, cell, arena, error);
+        return set_text(column, (const char **)at, cell, arena, error);
     }
 }
 

@@ -191,40 +191,59 @@ enum ws_status ws_pack_step(sqlite3_stmt *statement, const char *path, bool *has
 
 static enum ws_status fail_schema(sqlite3_stmt *row, const char *path, struct ws_error *error)
 {
-    const char *const type = (const char *)sqlite3_column_text(row, 0);
-    const char *const name = (const char *)sqlite3_column_text(row, 1);
+    const char *const type = (const char *)sqlite3_column_text(row, 1);
+    const char *const name = (const char *)sqlite3_column_text(row, 2);
     return ws_fail(
         error, WS_ERROR_PACK,
         "'%s' is no pack of this schema: its %s '%.100s' is none of a pack's, or another", path,
         type ? type : "entry", name ? name : "");
 }
 
-/* Compares the schema's entries of some types, in order, with these statements. */
-static enum ws_status check_schema(sqlite3 *database, const char *path, const char *which,
-                                   const char *const *wanted, struct ws_error *error)
+static bool is_text(sqlite3_stmt *row, int column, const char *text, size_t length)
+{
+    const bool is_one = sqlite3_column_type(row, column) == SQLITE_TEXT;
+    const char *found = is_one ? (const char *)sqlite3_column_text(row, column) : NULL;
+    return found && strlen(found) == length && memcmp(found, text, length) == 0;
+}
+
+/* Whether an entry of the schema is what SQLite makes of "CREATE TABLE name..." or "CREATE VIEW
+ * name...", as it makes it: it would not mind other letters' case. */
+static bool is_entry(sqlite3_stmt *row, int64_t number, const char *sql)
+{
+    const bool is_view = strncmp(sql, "CREATE VIEW ", strlen("CREATE VIEW ")) == 0;
+    const char *const type = is_view ? "view" : "table";
+    const char *const name = sql + strlen(is_view ? "CREATE VIEW " : "CREATE TABLE ");
+    const size_t length = strcspn(name, "( ");
+    return sqlite3_column_int64(row, 0) == number && is_text(row, 1, type, strlen(type)) &&
+           is_text(row, 2, name, length) && is_text(row, 3, name, length) &&
+           is_text(row, 4, sql, strlen(sql));
+}
+
+/* Compares the schema's entries from a number on with these statements. */
+static enum ws_status check_schema(sqlite3 *database, const char *path, int first,
+                                   const char *const *wanted, bool is_all, struct ws_error *error)
 {
     sqlite3_stmt *statement = NULL;
     bool has_row = false;
-    char *sql =
-        sqlite3_mprintf("SELECT type, name, sql FROM sqlite_master WHERE %s ORDER BY rowid", which);
-    if (!sql)
-        return ws_fail(error, WS_ERROR_MEMORY, "out of memory for a query");
-    enum ws_status status = ws_pack_query(&statement, database, path, sql, error);
-    sqlite3_free(sql);
-    size_t i = 0;
-    while (status == WS_OK) {
+    enum ws_status status =
+        ws_pack_query(&statement, database, path,
+                      "SELECT rowid, type, name, tbl_name, sql FROM sqlite_master "
+                      "WHERE rowid >= ? ORDER BY rowid",
+                      error);
+    if (status == WS_OK)
+        sqlite3_bind_int(statement, 1, first);
+    int count = 0;
+    for (; status == WS_OK && (is_all || wanted[count]); count++) {
         status = ws_pack_step(statement, path, &has_row, error);
         if (status != WS_OK || !has_row)
             break;
-        const char *found = (const char *)sqlite3_column_text(statement, 2);
-        if (!wanted[i] || !found || strcmp(found, wanted[i]) != 0)
+        if (!wanted[count] || !is_entry(statement, first + count, wanted[count]))
             status = fail_schema(statement, path, error);
-        else
-            i++;
     }
-    if (status == WS_OK && wanted[i])
-        status = ws_fail(error, WS_ERROR_PACK,
-                         "'%s' is no pack of this schema: it lacks '%.40s...'", path, wanted[i]);
+    if (status == WS_OK && wanted[count])
+        status =
+            ws_fail(error, WS_ERROR_PACK, "'%s' is no pack of this schema: it lacks '%.40s...'",
+                    path, wanted[count]);
     sqlite3_finalize(statement);
     return status;
 }
@@ -238,7 +257,7 @@ enum ws_status ws_pack_database_open(sqlite3 **database, const char *path, struc
     if (status == WS_OK)
         status = distrust(*database, path, error);
     if (status == WS_OK)
-        status = check_schema(*database, path, "type IS NOT 'view'", ws_pack_tables, error);
+        status = check_schema(*database, path, 1, ws_pack_tables, false, error);
     if (status != WS_OK) {
         sqlite3_close(*database);
         *database = NULL;
@@ -254,7 +273,10 @@ enum ws_status ws_pack_database_check_views(sqlite3 *database, const char *path,
     if (!levers)
         return ws_fail(error, WS_ERROR_MEMORY, "out of memory for a view");
     const char *const wanted[] = {ws_pack_lever_view, levers, NULL};
-    const enum ws_status status = check_schema(database, path, "type IS 'view'", wanted, error);
+    int tables = 0;
+    while (ws_pack_tables[tables])
+        tables++;
+    const enum ws_status status = check_schema(database, path, tables + 1, wanted, true, error);
     sqlite3_free(levers);
     return status;
 }

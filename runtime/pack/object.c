@@ -29,8 +29,9 @@ static enum ws_status seek(sqlite3_stmt *row, const struct ws_pack *pack, int64_
         sqlite3_reset(row);
         sqlite3_bind_int64(row, 1, middle);
         status = ws_pack_step(row, pack->path, &has_row, error);
-        const char *at =
-            status == WS_OK && has_row ? (const char *)sqlite3_column_text(row, 0) : NULL;
+        const bool is_text =
+            status == WS_OK && has_row && sqlite3_column_type(row, 0) == SQLITE_TEXT;
+        const char *at = is_text ? (const char *)sqlite3_column_text(row, 0) : NULL;
         if (!at)
             break;
         const int order = strcmp(at, sha256);
@@ -79,8 +80,11 @@ static enum ws_status take_link(struct chain *chain, sqlite3_stmt *row, const st
     const void *zstd = sqlite3_column_blob(row, 3);
     const int length = sqlite3_column_bytes(row, 3);
     *base = sqlite3_column_int64(row, 2);
-    if (bytes < 1 || bytes > WS_PACK_OBJECT_MAX || !zstd || length < 1 ||
-        chain->count > WS_DELTA_DEPTH_MAX || (chain->count == 0 && bytes != variant->object_bytes))
+    if (sqlite3_column_type(row, 1) != SQLITE_INTEGER ||
+        sqlite3_column_type(row, 2) != SQLITE_INTEGER ||
+        sqlite3_column_type(row, 3) != SQLITE_BLOB || bytes < 1 || bytes > WS_PACK_OBJECT_MAX ||
+        !zstd || length < 1 || chain->count > WS_DELTA_DEPTH_MAX ||
+        (chain->count == 0 && bytes != variant->object_bytes))
         return fail(pack, variant, "is damaged: its size is another, or its bases never end",
                     error);
     struct link *link = &chain->links[chain->count];

@@ -13,16 +13,16 @@ struct test_rows {
     struct ws_pack_row *of;
     size_t count;
     struct ws_pack_blob *blobs;
-    char **texts; /* all that was allocated for them */
+    void **texts; /* all that was allocated for them */
     size_t text_count;
     uint64_t random;
 };
 
-static inline const char *keep_text(struct test_rows *rows, char *text)
+static inline void *keep(struct test_rows *rows, void *memory)
 {
-    assert_non_null(text);
-    rows->texts[rows->text_count++] = text;
-    return text;
+    assert_non_null(memory);
+    rows->texts[rows->text_count++] = memory;
+    return memory;
 }
 
 __attribute__((format(printf, 2, 3))) static inline const char *make_text(struct test_rows *rows,
@@ -33,7 +33,7 @@ __attribute__((format(printf, 2, 3))) static inline const char *make_text(struct
     va_start(arguments, format);
     assert_true(vasprintf(&text, format, arguments) >= 0);
     va_end(arguments);
-    return keep_text(rows, text);
+    return keep(rows, text);
 }
 
 static inline const char *make_hash(struct test_rows *rows, const char *of, size_t index)
@@ -42,7 +42,7 @@ static inline const char *make_hash(struct test_rows *rows, const char *of, size
     assert_non_null(hash);
     snprintf(text, sizeof text, "%s %zu %llu", of, index, (unsigned long long)rows->random);
     ws_sha256(text, strlen(text), hash);
-    return keep_text(rows, hash);
+    return keep(rows, hash);
 }
 
 static inline int32_t draw(struct test_rows *rows, int32_t count)
@@ -121,9 +121,8 @@ static inline void make_operation(struct test_rows *rows, size_t index, uint32_t
     struct ws_pack_row *row = &rows->of[index];
     struct ws_variant *v = &row->variant;
     const struct ws_variant *step = &rows->of[first_step].variant;
-    uint32_t *steps = (uint32_t *)(void *)keep_text(rows, malloc(2 * sizeof *steps));
-    struct ws_region *regions =
-        (struct ws_region *)(void *)keep_text(rows, calloc(2, sizeof *regions));
+    uint32_t *steps = keep(rows, calloc(2, sizeof *steps));
+    struct ws_region *regions = keep(rows, calloc(2, sizeof *regions));
     rows->of[first_step + 1].variant.arch = step->arch;
     for (uint32_t i = 0; i < 2; i++) {
         steps[i] = first_step + i;
@@ -148,7 +147,7 @@ static inline struct test_rows make_rows(uint64_t seed, size_t kernels, size_t o
     struct test_rows rows = {.random = seed, .count = kernels + kernels / 3};
     rows.of = calloc(rows.count, sizeof *rows.of);
     rows.blobs = calloc(rows.count, sizeof *rows.blobs);
-    rows.texts = (char **)calloc(rows.count, 8 * sizeof *rows.texts);
+    rows.texts = (void **)calloc(rows.count, 8 * sizeof *rows.texts);
     assert_true(rows.of && rows.blobs && rows.texts);
     for (size_t i = 0; i < kernels; i++)
         make_kernel(&rows, i, object_bytes);

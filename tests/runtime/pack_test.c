@@ -154,9 +154,9 @@ static void the_order_of_rows_does_not_matter(void **state)
         shuffled[rows.count] = shuffled[0];
         shuffled[rows.count + 1] = shuffled[rows.count / 2];
         /* "a=1\nb=2\n" as "b=2\na=1\n" */
-        const char *levers = shuffled[0].levers, *second = strchr(levers, '\n') + 1;
-        shuffled[rows.count].levers =
-            make_text(&rows, "%s%.*s", second, (int)(second - levers), levers);
+        const char *levers = shuffled[0].levers ? shuffled[0].levers : "";
+        const int first = (int)strcspn(levers, "\n") + 1;
+        shuffled[rows.count].levers = make_text(&rows, "%s%.*s", levers + first, first, levers);
         assert_ok(ws_pack_write(other, shuffled, rows.count + 2, NULL, &error), &error);
         assert_same_files(path, other);
         free(steps);
@@ -250,7 +250,7 @@ static void assert_refused(const struct test_rows *rows, const char *says)
     struct ws_error error = {0};
     assert_int_equal(ws_pack_write(other, rows->of, rows->count, NULL, &error), WS_ERROR_ARGUMENT);
     assert_says(&error, says);
-    assert_null(fopen(other, "re"));
+    assert_int_equal(access(other, F_OK), -1);
 }
 
 static void bad_rows_are_refused(void **state)
@@ -269,7 +269,7 @@ static void bad_rows_are_refused(void **state)
         *operation = good_operation;                                                               \
     } while (0)
     REFUSE(row->variant.kind = WS_KERNEL_KIND_COUNT, "its kind is ''");
-    REFUSE(row->variant.mask = (enum ws_mask)17, "its mask is ''");
+    REFUSE(memset(&row->variant.mask, 17, sizeof row->variant.mask), "its mask is ''");
     REFUSE(row->variant.score = 0.0 / 0.0, "; it should be finite");
     REFUSE(row->variant.grid = (struct ws_rule){0}, "its grid has 0 terms");
     REFUSE(row->variant.block = 0, "its block is 0");
