@@ -55,10 +55,8 @@ double count_executed(struct ws_tool_device *device, const struct ws_compiled *c
     struct ws_loaded loaded;
     struct ws_trial trial;
     struct ws_error error;
-    const struct ws_code *code = &compiled->code;
     assert_ok(ws_tool_device_target(device, spec->arch, &error), &error);
-    assert_ok(ws_trial_load(&loaded, device, code->bytes, code->size, &compiled->shape, &error),
-              &error);
+    assert_ok(ws_trial_load(&loaded, device, spec, compiled, NULL, &error), &error);
     assert_ok(ws_trial_run(&trial, &loaded, spec, problem, &options, &error), &error);
     if (!trial.verdict.pass)
         fail_msg("%s", trial.verdict.reason);
@@ -68,9 +66,8 @@ double count_executed(struct ws_tool_device *device, const struct ws_compiled *c
     return executed;
 }
 
-bool passes(struct ws_tool_device *device, const void *image, size_t size,
-            const struct ws_kernel_shape *shape, const struct ws_spec *spec,
-            const struct ws_problem *problem, char *reason)
+bool passes(struct ws_tool_device *device, const struct ws_compiled *compiled,
+            const struct ws_spec *spec, const struct ws_problem *problem, char *reason)
 {
     const struct ws_trial_options options = {
         .strict = true, .sample_given = true, .sample_all = true};
@@ -78,7 +75,7 @@ bool passes(struct ws_tool_device *device, const void *image, size_t size,
     struct ws_trial trial;
     struct ws_error error;
     assert_ok(ws_tool_device_target(device, spec->arch, &error), &error);
-    assert_ok(ws_trial_load(&loaded, device, image, size, shape, &error), &error);
+    assert_ok(ws_trial_load(&loaded, device, spec, compiled, NULL, &error), &error);
     assert_ok(ws_trial_run(&trial, &loaded, spec, problem, &options, &error), &error);
     bool pass = trial.verdict.pass;
     if (reason)

@@ -34,10 +34,9 @@ double count_tiles(const struct ws_isa_loop *loop, const struct ws_spec *spec);
 double count_executed(struct ws_tool_device *device, const struct ws_compiled *compiled,
                       const struct ws_spec *spec, const struct ws_problem *problem);
 
-/* Runs a code object on a problem, strict, every workgroup; true if it passes. What was wrong goes
- * to `reason` (256 bytes) unless that is NULL. */
-bool passes(struct ws_tool_device *device, const void *image, size_t size,
-            const struct ws_kernel_shape *shape, const struct ws_spec *spec,
-            const struct ws_problem *problem, char *reason);
+/* Runs a kernel on a problem, strict, every workgroup; true if it passes. What was wrong goes to
+ * `reason` (256 bytes) unless that is NULL. */
+bool passes(struct ws_tool_device *device, const struct ws_compiled *compiled,
+            const struct ws_spec *spec, const struct ws_problem *problem, char *reason);
 
 #endif

@@ -17,8 +17,7 @@ void tally_check(struct tally *tally, int mutant, const struct ws_compiled *comp
     char reason[256];
     const bool sound = mutant == WS_MUTANT_NONE;
     tally->affected[mutant]++;
-    bool pass = passes(&tally->device, compiled->code.bytes, compiled->code.size, &compiled->shape,
-                       spec, problem, reason);
+    bool pass = passes(&tally->device, compiled, spec, problem, reason);
     if (pass == sound)
         return;
     tally->survived++;

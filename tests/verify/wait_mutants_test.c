@@ -164,14 +164,12 @@ static const char *const gemm_shapes[] = {"B=2,M=40,N=50,K=70", "M=130,N=140,K=2
 
 static bool passes_all(const struct kernel *kernel, struct ws_tool_device *device, uint64_t seed)
 {
-    const struct ws_code *code = &kernel->compiled.code;
     const char *const *shapes =
         kernel->spec.kind == WS_KERNEL_GEMM ? gemm_shapes : attention_shapes;
     bool pass = true;
     for (size_t i = 0; shapes[i] && pass; ++i) {
         struct ws_problem problem = make_problem(&kernel->spec, shapes[i], seed);
-        pass = passes(device, code->bytes, code->size, &kernel->compiled.shape, &kernel->spec,
-                      &problem, NULL);
+        pass = passes(device, &kernel->compiled, &kernel->spec, &problem, NULL);
     }
     return pass;
 }

@@ -156,8 +156,7 @@ static enum ws_status time_emulator(const struct ws_arguments *arguments, struct
     if (status == WS_OK)
         status = ws_tool_device_target(&device, spec.arch, error);
     if (status == WS_OK)
-        status = ws_trial_load(&loaded, &device, compiled.code.bytes, compiled.code.size,
-                               &compiled.shape, error);
+        status = ws_trial_load(&loaded, &device, &spec, &compiled, NULL, error);
     if (status == WS_OK)
         status = time_runs(&loaded, &spec, true, &speed->strict, error);
     if (status == WS_OK)

@@ -106,6 +106,7 @@ int ws_command_inspect(const struct ws_arguments *arguments);
 int ws_command_verify(const struct ws_arguments *arguments);
 int ws_command_sweep(const struct ws_arguments *arguments);
 int ws_command_bench(const struct ws_arguments *arguments);
+int ws_command_schedule(const struct ws_arguments *arguments);
 int ws_command_run(const struct ws_arguments *arguments);
 
 #endif

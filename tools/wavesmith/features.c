@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/wavesmith/command.h"
 #include "tools/wavesmith/problem.h"
 
 static const char *const length_options[WS_LENGTH_KINDS] = {"--lengths-q", "--lengths-k",
@@ -148,6 +149,33 @@ enum ws_status ws_problem_set_window(struct ws_problem *problem, const char *tex
                        "--window %s: the config has no mask: window; add --set mask=window", text);
     problem->window[0] = left;
     problem->window[1] = right;
+    return WS_OK;
+}
+
+enum ws_status ws_problem_set_features(struct ws_problem *problem,
+                                       const struct ws_arguments *arguments, struct ws_error *error)
+{
+    const char *const lengths[WS_LENGTH_KINDS] = {arguments->lengths_q, arguments->lengths_k,
+                                                  arguments->used_k};
+    enum ws_status status = WS_OK;
+    if (arguments->window)
+        status = ws_problem_set_window(problem, arguments->window, error);
+    for (int kind = 0; kind < WS_LENGTH_KINDS && status == WS_OK; ++kind)
+        if (lengths[kind])
+            status =
+                ws_problem_set_lengths(problem, (enum ws_length_kind)kind, lengths[kind], error);
+    if (status != WS_OK || !arguments->given[WS_OPTION_softcap])
+        return status;
+    const double largest = 4096; /* its tanh is off by 2^-22 cap, and LSE may be by 1e-3 */
+    if (problem->softcap == 0)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "--softcap %g: the config has no feature softcap; add --set softcap=true",
+                       arguments->softcap);
+    if (!(arguments->softcap > 0 && arguments->softcap <= largest))
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "--softcap %g: a cap is above 0, and up to %g its tanh is exact enough",
+                       arguments->softcap, largest);
+    problem->softcap = arguments->softcap;
     return WS_OK;
 }
 

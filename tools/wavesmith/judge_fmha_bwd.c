@@ -145,16 +145,21 @@ static void judge_row(struct ws_judgement *judgement, struct tally *tally, const
     tally->elements += length;
 }
 
-/* 1 - cosine, of the vector that a sum is of; of zeros it is 0. */
-static double angle(const struct sums *sums, double squares)
+/* Whether nothing of the exact gradient stands out of the noise: then it has no direction and no
+ * norm to speak of. */
+static bool is_noise(const struct tally *tally)
 {
-    double norms = sqrt(sums->squares * squares);
-    return norms == 0 && sums->product == 0 ? 0 : 1 - sums->product / norms;
+    return tally->squares <= tally->noise_squares;
 }
 
-static double norm_ratio(const struct sums *sums, double squares)
+static double cosine(const struct tally *tally, const struct sums *sums)
 {
-    return squares == 0 && sums->squares == 0 ? 1 : sqrt(sums->squares / squares);
+    return is_noise(tally) ? 1 : sums->product / sqrt(sums->squares * tally->squares);
+}
+
+static double norm_ratio(const struct tally *tally, const struct sums *sums)
+{
+    return is_noise(tally) ? 1 : sqrt(sums->squares / tally->squares);
 }
 
 static void hold(struct ws_judgement *judgement, const struct tally *tally,
@@ -186,18 +191,18 @@ static void judge_tally(struct ws_judgement *judgement, const struct tally *tall
     double rows = tally->row_fourths > 0 ? tally->squares * tally->squares / tally->row_fourths : 1;
     *close = (struct ws_closeness){
         .is_judged = true,
-        .cosine = 1 - angle(&tally->got, tally->squares),
+        .cosine = cosine(tally, &tally->got),
         .max_error = tally->got.largest_error / scale,
         .rms = sqrt(tally->got.error_squares / count) / scale,
         .rms_limit = factor * sqrt(rounding_squares / count) / scale,
-        .norm_ratio = norm_ratio(&tally->got, tally->squares),
+        .norm_ratio = norm_ratio(tally, &tally->got),
     };
     hold(judgement, tally, tensor, "RMS error / scale", close->rms, close->rms_limit);
     hold(judgement, tally, tensor, "largest error / scale", close->max_error,
          fmax(limits.max_error, factor * largest / scale));
     hold(judgement, tally, tensor, "1 - cosine", 1 - close->cosine,
          fmax(1 - limits.cosine, factor * factor * rounding * rounding / 2) + lost);
-    double unbiased = norm_ratio(&tally->rounded, tally->squares);
+    double unbiased = norm_ratio(tally, &tally->rounded);
     double spread = deviations * (rounding + sqrt(lost)) / sqrt(rows);
     hold(judgement, tally, tensor, "|norm / reference - 1|", fabs(close->norm_ratio - 1),
          fmax(limits.norm, factor * fabs(unbiased - 1)) + spread);

@@ -30,6 +30,7 @@ struct ws_problem_kind {
     const char *axes[WS_AXIS_COUNT]; /* names of --stride; NULL: the kind has no such axis */
 
     bool is_attention; /* it has masks, scores, head dims */
+    bool is_whole;     /* workgroups are not told apart: all are run, all of the output is judged */
 
     /* Completes a problem that has its sizes from the spec; strides come later. */
     enum ws_status (*init)(struct ws_problem *problem, const struct ws_spec *spec,

@@ -29,7 +29,7 @@ static enum ws_status derive(struct ws_inputs *inputs, const struct ws_problem *
     return status;
 }
 
-/* All queries of all heads as one workgroup: what its kernels' workgroups own is not looked at. */
+/* All queries of a head as one workgroup: what its kernels' workgroups own is not looked at. */
 static struct ws_grid grid_of(const struct ws_spec *spec, const struct ws_problem *problem,
                               struct ws_block block)
 {
@@ -148,13 +148,22 @@ static void arguments(union ws_problem_args *args, const struct ws_problem *prob
     };
 }
 
+static enum ws_status init(struct ws_problem *problem, const struct ws_spec *spec,
+                           const struct ws_sizes *given, struct ws_error *error)
+{
+    problem->dq_groups =
+        spec->lever[WS_LEVER_dq_mode] == WS_DQ_MODE_ATOMIC ? spec->lever[WS_LEVER_dq_groups] : 0;
+    return ws_fmha_init(problem, spec, given, error);
+}
+
 const struct ws_problem_kind ws_kind_fmha_bwd = {
     .shape = "B=2,Hq=4,Hk=2,Sq=200,Sk=333,D=128[,Dv=128]",
     .bench_shape = "B=1,Hq=1,Hk=1,Sq=128,Sk=1024",
     .unit = "score tile",
     .axes = {"batch", "head", "token"},
     .is_attention = true,
-    .init = ws_fmha_init,
+    .is_whole = true,
+    .init = init,
     .draw = ws_fmha_draw,
     .text = ws_fmha_text,
     .extent = ws_fmha_extent,

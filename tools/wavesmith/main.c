@@ -62,6 +62,15 @@ static const struct ws_command commands[] = {
      "exit\n"
      "code.\n",
      TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(timeout) | WS_TAKES(json), ws_command_bench},
+    {"schedule", "CONFIG", "simulate the order of a backward's workgroups on compute units",
+     "Every workgroup of the main launch goes to the unit that is free first, in the order of the\n"
+     "grid: plain or longest_first. What a workgroup takes is counted by the emulator: of the\n"
+     "longest of each job, of one of half its length and of an empty one; the others by their\n"
+     "iterations. No time is measured.\n",
+     TAKES_CONFIG | WS_TAKES(lengths_q) | WS_TAKES(lengths_k) | WS_TAKES(used_k) |
+         WS_TAKES(window) | WS_TAKES(softcap) | WS_TAKES(units) | WS_TAKES(backend) |
+         WS_TAKES(json),
+     ws_command_schedule},
     {"run", "HSACO", "run a kernel of any code object, its buffers from files",
      "One --arg for each argument of the kernel, in their order:\n"
      "  in:FILE                      a buffer that holds the file\n"

@@ -498,7 +498,7 @@ static void draw_strides(struct ws_problem *problem, struct ws_random *random)
         if (!ws_tensor_is_of((enum ws_tensor_id)tensor, problem->kind))
             continue;
         for (int axis = 0; axis < WS_AXIS_COUNT; ++axis) {
-            bool is_padded = ws_random_range(random, 0, 2) == 0 && tensor != WS_DQ_SUMS;
+            bool is_padded = ws_random_range(random, 0, 2) == 0 && !tensor_rows[tensor].is_summed;
             pad[axis] = is_padded ? ws_random_range(random, 1, 64) : 0;
         }
         pack_tensor(problem, (enum ws_tensor_id)tensor, pad);

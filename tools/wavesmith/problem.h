@@ -129,6 +129,11 @@ enum ws_status ws_problem_set_lengths(struct ws_problem *problem, enum ws_length
                                       const char *text, struct ws_error *error);
 enum ws_status ws_problem_set_window(struct ws_problem *problem, const char *text,
                                      struct ws_error *error);
+/* All of those that a command line gives, and --softcap. */
+struct ws_arguments;
+enum ws_status ws_problem_set_features(struct ws_problem *problem,
+                                       const struct ws_arguments *arguments,
+                                       struct ws_error *error);
 void ws_features_text(const struct ws_problem *problem, char text[WS_PROBLEM_TEXT_SIZE]);
 
 /* Number of indices along an axis in memory, and elements of one row there (head dim; keys of the

@@ -42,17 +42,25 @@ static json_t *findings_json(const struct ws_trial *trial)
     return list;
 }
 
-static json_t *gradients_json(const struct ws_verdict *verdict)
+static json_t *closeness_json(const struct ws_closeness *close)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "cosine", number(close->cosine), "max_error",
+                     number(close->max_error), "rms", number(close->rms), "rms_limit",
+                     number(close->rms_limit), "norm_ratio", number(close->norm_ratio));
+}
+
+/* By inputs, then by gradient. */
+static json_t *gradients_json(const struct ws_trial *trial)
 {
     json_t *object = json_object();
-    for (int i = 0; i < WS_GRADIENT_COUNT; ++i) {
-        const struct ws_closeness *close = &verdict->gradient[i];
-        if (close->is_judged)
-            json_object_set_new(
-                object, ws_tensor_name(ws_gradient_tensor((enum ws_gradient_id)i)),
-                json_pack("{s:o, s:o, s:o, s:o, s:o}", "cosine", number(close->cosine), "max_error",
-                          number(close->max_error), "rms", number(close->rms), "rms_limit",
-                          number(close->rms_limit), "norm_ratio", number(close->norm_ratio)));
+    for (int kind = 0; kind < WS_INPUT_KIND_COUNT; ++kind) {
+        json_t *of_kind = json_object();
+        for (int i = 0; i < WS_GRADIENT_COUNT; ++i)
+            if (trial->gradient[kind][i].is_judged)
+                json_object_set_new(of_kind,
+                                    ws_tensor_name(ws_gradient_tensor((enum ws_gradient_id)i)),
+                                    closeness_json(&trial->gradient[kind][i]));
+        json_object_set_new(object, ws_input_kind_name((enum ws_input_kind)kind), of_kind);
     }
     return object;
 }
@@ -87,7 +95,7 @@ json_t *ws_result_json(const struct ws_result *result)
         number(verdict->lse_max_abs), "wave_instructions", (json_int_t)trial->wave_instructions,
         "score_tiles", (json_int_t)trial->score_tiles);
     if (ws_problem_has_gradients(result->problem))
-        json_object_set_new(object, "gradients", gradients_json(verdict));
+        json_object_set_new(object, "gradients", gradients_json(trial));
     json_object_set_new(object, "instr_per_tile", number(instructions_per_tile(trial)));
     json_object_set_new(object, "workgroups_checked",
                         json_integer((json_int_t)trial->workgroups_checked));
@@ -109,28 +117,36 @@ json_t *ws_result_json(const struct ws_result *result)
     return object;
 }
 
-static void print_errors(const struct ws_problem *problem, const struct ws_verdict *verdict)
+static void print_closeness(enum ws_gradient_id gradient, enum ws_input_kind kind,
+                            const struct ws_closeness *close)
 {
+    if (close->is_judged)
+        printf(
+            "      %-5s %-8s cosine %.7f, max / scale %.2g, rms / scale %.2g of %.2g, norm ratio "
+            "%.5f\n",
+            ws_tensor_name(ws_gradient_tensor(gradient)), ws_input_kind_name(kind), close->cosine,
+            close->max_error, close->rms, close->rms_limit, close->norm_ratio);
+}
+
+static void print_errors(const struct ws_problem *problem, const struct ws_trial *trial)
+{
+    const struct ws_verdict *verdict = &trial->verdict;
     if (!ws_problem_has_gradients(problem)) {
         printf("      normalised error %.2g, rms %.2g of %.2g, lse %.2g; ", verdict->max_normalised,
                verdict->rms, verdict->rms_limit, verdict->lse_max_abs);
         return;
     }
-    for (int i = 0; i < WS_GRADIENT_COUNT; ++i) {
-        const struct ws_closeness *close = &verdict->gradient[i];
-        if (close->is_judged)
-            printf("      %-5s cosine %.7f, max / scale %.2g, rms / scale %.2g of %.2g, norm ratio "
-                   "%.5f\n",
-                   ws_tensor_name(ws_gradient_tensor((enum ws_gradient_id)i)), close->cosine,
-                   close->max_error, close->rms, close->rms_limit, close->norm_ratio);
-    }
+    for (int i = 0; i < WS_GRADIENT_COUNT; ++i)
+        for (int kind = 0; kind < WS_INPUT_KIND_COUNT; ++kind)
+            print_closeness((enum ws_gradient_id)i, (enum ws_input_kind)kind,
+                            &trial->gradient[kind][i]);
     printf("      ");
 }
 
 static void print_figures(const struct ws_result *result)
 {
     const struct ws_trial *trial = result->trial;
-    print_errors(result->problem, &trial->verdict);
+    print_errors(result->problem, trial);
     printf("workgroups %" PRIu64 " of %" PRIu64, trial->workgroups_checked,
            trial->workgroups_total);
     if (trial->wave_instructions > 0)

@@ -53,18 +53,17 @@ static enum ws_status measure(struct worker *worker, const struct ws_spec *spec,
 }
 
 static enum ws_status load(struct worker *worker, const struct ws_spec *spec,
-                           struct ws_error *error)
+                           const struct ws_codegen_options *options, struct ws_error *error)
 {
     const struct ws_arguments *arguments = worker->sweep->arguments;
-    const struct ws_code *code = &worker->compiled.code;
     enum ws_status status = WS_OK;
     if (!worker->device.driver)
         status = ws_tool_device_open(&worker->device, arguments->device, spec->arch, error);
     if (status == WS_OK)
         status = ws_tool_device_target(&worker->device, spec->arch, error);
     if (status == WS_OK)
-        status = ws_trial_load(&worker->loaded, &worker->device, code->bytes, code->size,
-                               &worker->compiled.shape, error);
+        status = ws_trial_load(&worker->loaded, &worker->device, spec, &worker->compiled, options,
+                               error);
     return status;
 }
 
@@ -88,7 +87,7 @@ static enum ws_status build(struct worker *worker, const struct ws_spec *spec)
         worker->status =
             ws_spills_check(&worker->compiled, worker->sweep->points.config.max_spills, error);
     if (worker->status == WS_OK && worker->sweep->verify)
-        worker->status = load(worker, spec, error);
+        worker->status = load(worker, spec, &options, error);
     return worker->status;
 }
 

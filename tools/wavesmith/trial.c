@@ -1,6 +1,5 @@
 #include "tools/wavesmith/trial.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,16 +35,42 @@ double ws_wall_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-enum ws_status ws_trial_load(struct ws_loaded *loaded, struct ws_tool_device *device,
-                             const void *image, size_t size, const struct ws_kernel_shape *shape,
-                             struct ws_error *error)
+static enum ws_status load_step(struct ws_loaded *loaded, const struct ws_spec *spec,
+                                const struct ws_compiled *compiled, struct ws_error *error)
 {
-    *loaded = (struct ws_loaded){.device = device};
-    memcpy(loaded->block, shape->block, sizeof loaded->block);
-    enum ws_status status = ws_module_load(&loaded->module, device->device, image, size, error);
+    const struct ws_kernel_shape *shape = &compiled->shape;
+    struct ws_step *step = &loaded->step[loaded->steps++];
+    *step = (struct ws_step){.spec = *spec};
+    memcpy(step->block, shape->block, sizeof step->block);
+    enum ws_status status = ws_module_load(&step->module, loaded->device->device,
+                                           compiled->code.bytes, compiled->code.size, error);
     if (status == WS_OK)
-        status =
-            ws_module_kernel(&loaded->kernel, loaded->module, shape->symbol, shape->args, error);
+        status = ws_module_kernel(&step->kernel, step->module, shape->symbol, shape->args, error);
+    return status;
+}
+
+static enum ws_status compile_step(struct ws_loaded *loaded, const struct ws_spec *spec,
+                                   const struct ws_codegen_options *options, struct ws_error *error)
+{
+    struct ws_compiled compiled = {0};
+    enum ws_status status = ws_compile(spec, options, &compiled, error);
+    if (status == WS_OK)
+        status = load_step(loaded, spec, &compiled, error);
+    ws_compiled_free(&compiled);
+    return status;
+}
+
+enum ws_status ws_trial_load(struct ws_loaded *loaded, struct ws_tool_device *device,
+                             const struct ws_spec *spec, const struct ws_compiled *compiled,
+                             const struct ws_codegen_options *options, struct ws_error *error)
+{
+    struct ws_spec steps[WS_FMHA_BWD_STEPS_MAX] = {*spec};
+    int count = spec->kind == WS_KERNEL_FMHA_BWD ? ws_fmha_bwd_steps(spec, steps) : 1;
+    enum ws_status status = WS_OK;
+    *loaded = (struct ws_loaded){.device = device};
+    for (int i = 0; i < count && status == WS_OK; ++i)
+        status = steps[i].part == spec->part ? load_step(loaded, &steps[i], compiled, error)
+                                             : compile_step(loaded, &steps[i], options, error);
     if (status != WS_OK)
         ws_trial_unload(loaded);
     return status;
@@ -53,8 +78,8 @@ enum ws_status ws_trial_load(struct ws_loaded *loaded, struct ws_tool_device *de
 
 void ws_trial_unload(struct ws_loaded *loaded)
 {
-    if (loaded->module)
-        ws_module_unload(loaded->module);
+    for (int i = 0; i < loaded->steps; ++i)
+        ws_module_unload(loaded->step[i].module);
     *loaded = (struct ws_loaded){0};
 }
 
@@ -71,14 +96,22 @@ struct bench {
     struct ws_grid grid;
     struct ws_sample sample;
     struct ws_rows *rows; /* of the sample */
+    uint64_t launched;    /* workgroups of this run */
+    bool is_unjudged;     /* inputs that follow from others are 0 */
 };
 
 static enum ws_status choose_workgroups(struct bench *bench, struct ws_error *error)
 {
     const struct ws_trial_options *options = bench->options;
+    const struct ws_problem_kind *kind = ws_problem_kind(bench->problem->kind);
     bench->grid = ws_grid_of(bench->spec, bench->problem, ws_problem_block(bench->spec));
-    double scores = ws_problem_kind(bench->problem->kind)->cost(&bench->grid);
-    bool all = options->sample_given ? options->sample_all : scores <= (double)cheap_scores;
+    bool is_cheap = kind->cost(&bench->grid) <= (double)cheap_scores;
+    bool all = options->sample_given ? options->sample_all : is_cheap || kind->is_whole;
+    if (kind->is_whole && !all)
+        return ws_fail(
+            error, WS_ERROR_ARGUMENT,
+            "--sample %llu: an operation of several launches is checked whole; leave it out",
+            (unsigned long long)options->sample);
     uint64_t random = options->sample_given ? options->sample : RANDOM_WORKGROUPS;
     enum ws_status status =
         ws_sample_create(&bench->sample, &bench->grid, bench->problem, all, random, error);
@@ -116,7 +149,7 @@ static enum ws_status upload(struct bench *bench, enum ws_input_kind kind, struc
         status = ws_arrays_create(&bench->arrays, bench->loaded->device->device, bench->problem,
                                   &bench->inputs, error);
     for (int derived = 0; derived <= 1 && status == WS_OK; ++derived) {
-        if (derived)
+        if (derived && !bench->is_unjudged)
             status = ws_inputs_derive(&bench->inputs, bench->problem, error);
         for (int t = 0; t < WS_TENSOR_COUNT && status == WS_OK; ++t)
             if (ws_tensor_is_input((enum ws_tensor_id)t, bench->problem->kind) &&
@@ -152,31 +185,6 @@ static void collect_findings(struct bench *bench, enum ws_input_kind kind)
     bench->trial->findings_of = kind;
 }
 
-/* Launches and waits. What the kernel did wrong goes to *broken, with the status still WS_OK. */
-static enum ws_status launch(struct bench *bench, struct ws_error *broken, struct ws_error *error)
-{
-    union ws_problem_args args;
-    struct ws_launch launch = {0};
-    memcpy(launch.block, bench->loaded->block, sizeof launch.block);
-    enum ws_status status = ws_problem_launch(&launch, &args, bench->spec, bench->problem,
-                                              bench->memory, &bench->arrays, error);
-    if (status != WS_OK)
-        return status;
-    if (launch.grid[0] != bench->trial->workgroups_total)
-        return ws_fail(error, WS_ERROR_SPEC, "the grid has %u workgroups where verify counts %llu",
-                       launch.grid[0], (unsigned long long)bench->trial->workgroups_total);
-    const struct ws_loaded *loaded = bench->loaded;
-    const double limit = bench->options->timeout_seconds;
-    status = ws_kernel_launch(loaded->kernel, &launch, broken);
-    if (status == WS_OK)
-        status = ws_tool_device_wait(loaded->device, limit > 0 ? limit : -1, broken);
-    if (status == WS_ERROR_DEVICE || status == WS_ERROR_TIMEOUT)
-        return WS_OK;
-    if (status != WS_OK && error)
-        *error = *broken;
-    return status;
-}
-
 static void configure_emulator(const struct bench *bench)
 {
     enum { ONCE = 1 << 20 }; /* so that an endless kernel ends in seconds */
@@ -189,45 +197,84 @@ static void configure_emulator(const struct bench *bench)
             ONCE + ws_problem_kind(bench->problem->kind)->instructions(&bench->grid),
     };
     emulator->configure(&config);
-    bool all = bench->sample.count == bench->trial->workgroups_total;
+    bool all = bench->sample.count == (size_t)ws_grid_size(&bench->grid);
     emulator->select_workgroups(bench->sample.ids, all ? 0 : bench->sample.count);
 }
 
+/* Of one launch. */
 static void count_emulation(struct bench *bench, enum ws_input_kind kind)
 {
     struct ws_emu_report report = {0};
     struct ws_trial *trial = bench->trial;
-    if (trial->workgroups_total == 0)
-        return; /* nothing was launched, the report is of an older launch */
     bench->loaded->device->emulator.last_report(&report);
     trial->wave_instructions += report.wave_instructions;
     trial->emulation_seconds += report.seconds;
-    for (size_t i = 0; i < bench->sample.count; ++i)
-        trial->score_tiles +=
-            (uint64_t)ws_problem_kind(bench->problem->kind)->units(bench->problem, &bench->rows[i]);
     if (bench->loaded->device->emulator.finding_count() > 0)
         collect_findings(bench, kind);
 }
 
-static bool is_farther(double ratio, double than)
+static void count_units(struct bench *bench)
 {
-    return !(fabs(ratio - 1) <= fabs(than - 1));
+    const struct ws_problem_kind *kind = ws_problem_kind(bench->problem->kind);
+    for (size_t i = 0; i < bench->sample.count; ++i)
+        bench->trial->score_tiles += (uint64_t)kind->units(bench->problem, &bench->rows[i]);
 }
 
-static void merge_gradient(struct ws_closeness *into, const struct ws_closeness *close)
+/* Launches and waits. What the kernel did wrong goes to *broken, with the status still WS_OK. */
+static enum ws_status launch_step(struct bench *bench, const struct ws_step *step,
+                                  const struct ws_launch *launch, struct ws_error *broken,
+                                  struct ws_error *error)
 {
-    if (!into->is_judged) {
-        *into = *close;
-        return;
-    }
-    into->cosine = close->cosine >= into->cosine ? into->cosine : close->cosine;
-    into->max_error = ws_larger_error(close->max_error, into->max_error);
-    if (is_farther(close->norm_ratio, into->norm_ratio))
-        into->norm_ratio = close->norm_ratio;
-    if (!(close->rms / close->rms_limit <= into->rms / into->rms_limit)) {
-        into->rms = close->rms;
-        into->rms_limit = close->rms_limit;
-    }
+    const double limit = bench->options->timeout_seconds;
+    enum ws_status status = ws_kernel_launch(step->kernel, launch, broken);
+    if (status == WS_OK)
+        status = ws_tool_device_wait(bench->loaded->device, limit > 0 ? limit : -1, broken);
+    if (status == WS_ERROR_DEVICE || status == WS_ERROR_TIMEOUT)
+        return WS_OK;
+    if (status != WS_OK && error)
+        *error = *broken;
+    return status;
+}
+
+static enum ws_status run_step(struct bench *bench, const struct ws_step *step,
+                               enum ws_input_kind kind, struct ws_error *broken,
+                               struct ws_error *error)
+{
+    union ws_problem_args args;
+    struct ws_launch launch = {0};
+    memcpy(launch.block, step->block, sizeof launch.block);
+    enum ws_status status = ws_problem_launch(&launch, &args, &step->spec, bench->problem,
+                                              bench->memory, &bench->arrays, error);
+    if (status != WS_OK)
+        return status;
+    uint64_t counted = (uint64_t)ws_grid_size(&bench->grid);
+    if (ws_problem_kind(bench->problem->kind)->is_whole)
+        counted = launch.grid[0];
+    if (launch.grid[0] != counted)
+        return ws_fail(error, WS_ERROR_SPEC, "the grid has %u workgroups where verify counts %llu",
+                       launch.grid[0], (unsigned long long)counted);
+    bench->launched += launch.grid[0];
+    status = launch_step(bench, step, &launch, broken, error);
+    if (status == WS_OK && launch.grid[0] > 0 && bench->loaded->device->is_emulator)
+        count_emulation(bench, kind);
+    return status;
+}
+
+/* Runs all launches of the operation, up to one that breaks a rule. */
+static enum ws_status run_steps(struct bench *bench, enum ws_input_kind kind,
+                                struct ws_error *broken, struct ws_error *error)
+{
+    enum ws_status status = WS_OK;
+    bench->launched = 0;
+    if (bench->loaded->device->is_emulator)
+        configure_emulator(bench);
+    for (int i = 0; i < bench->loaded->steps && status == WS_OK && broken->code == WS_OK; ++i)
+        status = run_step(bench, &bench->loaded->step[i], kind, broken, error);
+    if (ws_problem_kind(bench->problem->kind)->is_whole)
+        bench->trial->workgroups_checked = bench->trial->workgroups_total = bench->launched;
+    if (bench->launched > 0 && bench->loaded->device->is_emulator)
+        count_units(bench);
+    return status;
 }
 
 static void merge(struct ws_verdict *into, const struct ws_verdict *verdict,
@@ -236,9 +283,6 @@ static void merge(struct ws_verdict *into, const struct ws_verdict *verdict,
     into->max_abs = ws_larger_error(verdict->max_abs, into->max_abs);
     into->max_normalised = ws_larger_error(verdict->max_normalised, into->max_normalised);
     into->lse_max_abs = ws_larger_error(verdict->lse_max_abs, into->lse_max_abs);
-    for (int i = 0; i < WS_GRADIENT_COUNT; ++i)
-        if (verdict->gradient[i].is_judged)
-            merge_gradient(&into->gradient[i], &verdict->gradient[i]);
     into->rows += verdict->rows;
     into->digest = into->digest * 31 + verdict->digest;
     /* The pair that is nearer to its limit, or beyond it. */
@@ -259,14 +303,9 @@ static enum ws_status run_kind(struct bench *bench, enum ws_input_kind kind, str
     struct ws_trial *trial = bench->trial;
     struct ws_error broken = {0};
     struct ws_verdict verdict = {0};
-    bool emulated = bench->loaded->device->is_emulator;
     enum ws_status status = upload(bench, kind, error);
-    if (status == WS_OK && emulated)
-        configure_emulator(bench);
     if (status == WS_OK)
-        status = launch(bench, &broken, error);
-    if (status == WS_OK && emulated)
-        count_emulation(bench, kind);
+        status = run_steps(bench, kind, &broken, error);
     if (status == WS_OK && broken.code != WS_OK) {
         snprintf(verdict.reason, sizeof verdict.reason, "%.255s",
                  trial->findings ? trial->findings : broken.message);
@@ -280,16 +319,23 @@ static enum ws_status run_kind(struct bench *bench, enum ws_input_kind kind, str
     if (status == WS_OK)
         status = ws_judge(&verdict, bench->problem, &bench->inputs, bench->memory, bench->rows,
                           bench->sample.count, error);
-    if (status == WS_OK)
+    if (status == WS_OK) {
+        memcpy(trial->gradient[kind], verdict.gradient, sizeof verdict.gradient);
         merge(&trial->verdict, &verdict, kind);
+    }
     return status;
 }
 
-static void free_device_memory(struct bench *bench)
+static void close_bench(struct bench *bench)
 {
-    ws_arrays_free(&bench->arrays);
-    for (int t = 0; t < WS_TENSOR_COUNT; ++t)
-        ws_memory_free(&bench->memory[t]);
+    ws_inputs_free(&bench->inputs);
+    if (!bench->loaded->device->is_stuck) {
+        ws_arrays_free(&bench->arrays);
+        for (int t = 0; t < WS_TENSOR_COUNT; ++t)
+            ws_memory_free(&bench->memory[t]);
+    }
+    ws_sample_free(&bench->sample);
+    free(bench->rows);
 }
 
 enum ws_status ws_trial_run(struct ws_trial *trial, const struct ws_loaded *loaded,
@@ -305,12 +351,40 @@ enum ws_status ws_trial_run(struct ws_trial *trial, const struct ws_loaded *load
         status = allocate(&bench, error);
     for (int kind = 0; kind < WS_INPUT_KIND_COUNT && status == WS_OK && trial->verdict.pass; ++kind)
         status = run_kind(&bench, (enum ws_input_kind)kind, error);
-    ws_inputs_free(&bench.inputs);
-    if (!loaded->device->is_stuck)
-        free_device_memory(&bench);
-    ws_sample_free(&bench.sample);
-    free(bench.rows);
+    close_bench(&bench);
     trial->seconds = ws_wall_seconds() - start;
+    return status;
+}
+
+enum ws_status ws_trial_count(const struct ws_loaded *loaded, int step,
+                              const struct ws_problem *problem,
+                              const struct ws_trial_options *options, const uint64_t *workgroups,
+                              size_t count, uint64_t *instructions, struct ws_error *error)
+{
+    struct ws_trial trial = {0};
+    struct bench bench = {.trial = &trial,
+                          .loaded = loaded,
+                          .spec = &loaded->step[step].spec,
+                          .problem = problem,
+                          .options = options,
+                          .is_unjudged = true};
+    struct ws_error broken = {0};
+    enum ws_status status = choose_workgroups(&bench, error);
+    if (status == WS_OK)
+        status = allocate(&bench, error);
+    if (status == WS_OK)
+        status = upload(&bench, WS_INPUT_NORMAL, error);
+    for (size_t i = 0; i < count && status == WS_OK; ++i) {
+        configure_emulator(&bench);
+        loaded->device->emulator.select_workgroups(&workgroups[i], 1);
+        trial.wave_instructions = 0;
+        status = run_step(&bench, &loaded->step[step], WS_INPUT_NORMAL, &broken, error);
+        if (status == WS_OK && broken.code != WS_OK)
+            status = ws_fail(error, WS_ERROR_DEVICE, "%.300s", broken.message);
+        instructions[i] = trial.wave_instructions;
+    }
+    close_bench(&bench);
+    ws_trial_free(&trial);
     return status;
 }
 

@@ -20,22 +20,32 @@ struct ws_trial_options {
 enum ws_status ws_trial_set_sample(struct ws_trial_options *options, const char *text,
                                    struct ws_error *error);
 
-/* A code object on a device. */
-struct ws_loaded {
-    struct ws_tool_device *device;
+/* One launch of an operation: a code object on a device, and the spec that it was made from. */
+struct ws_step {
+    struct ws_spec spec;
     struct ws_module *module;
     struct ws_kernel *kernel;
     uint32_t block[3];
 };
 
+/* An operation on a device: one launch, or a backward's, in their order. */
+struct ws_loaded {
+    struct ws_tool_device *device;
+    struct ws_step step[WS_FMHA_BWD_STEPS_MAX];
+    int steps;
+};
+
+/* Loads the kernel of a spec, compiled by the caller, and beside it compiles and loads what else
+ * the spec's operation launches. `options` are for that, NULL for the defaults. */
 enum ws_status ws_trial_load(struct ws_loaded *loaded, struct ws_tool_device *device,
-                             const void *image, size_t size, const struct ws_kernel_shape *shape,
-                             struct ws_error *error);
+                             const struct ws_spec *spec, const struct ws_compiled *compiled,
+                             const struct ws_codegen_options *options, struct ws_error *error);
 void ws_trial_unload(struct ws_loaded *loaded);
 
 /* Of both runs together: the worst errors, the sum of the counts. */
 struct ws_trial {
     struct ws_verdict verdict;
+    struct ws_closeness gradient[WS_INPUT_KIND_COUNT][WS_GRADIENT_COUNT]; /* of each run */
     char *findings; /* the emulator's, a line each; NULL for none; freed by ws_trial_free */
     enum ws_input_kind findings_of; /* the run that they are of */
     uint64_t wave_instructions;
@@ -51,6 +61,13 @@ enum ws_status ws_trial_run(struct ws_trial *trial, const struct ws_loaded *load
                             const struct ws_spec *spec, const struct ws_problem *problem,
                             const struct ws_trial_options *options, struct ws_error *error);
 void ws_trial_free(struct ws_trial *trial);
+
+/* Runs some workgroups of a backward's launch, one at a time, on the emulator, and counts the
+ * instructions of each; nothing is judged, and O and LSE are 0. */
+enum ws_status ws_trial_count(const struct ws_loaded *loaded, int step,
+                              const struct ws_problem *problem,
+                              const struct ws_trial_options *options, const uint64_t *workgroups,
+                              size_t count, uint64_t *instructions, struct ws_error *error);
 
 double ws_wall_seconds(void);
 

@@ -157,8 +157,7 @@ static enum ws_status compile_and_load(struct verification *v, const struct ws_s
     if (status == WS_OK)
         status = ws_spills_check(compiled, v->points.config.max_spills, error);
     if (status == WS_OK)
-        status = ws_trial_load(&built->loaded, &v->device, compiled->code.bytes,
-                               compiled->code.size, &compiled->shape, error);
+        status = ws_trial_load(&built->loaded, &v->device, spec, compiled, &options, error);
     if (status != WS_OK)
         ws_compiled_free(compiled);
     return status;
@@ -265,34 +264,6 @@ static enum ws_status set_strides(struct ws_problem *problem, const struct ws_sp
     return status;
 }
 
-/* What features take, by option. */
-static enum ws_status set_features(struct ws_problem *problem, const struct ws_arguments *arguments,
-                                   struct ws_error *error)
-{
-    const char *const lengths[WS_LENGTH_KINDS] = {arguments->lengths_q, arguments->lengths_k,
-                                                  arguments->used_k};
-    enum ws_status status = WS_OK;
-    if (arguments->window)
-        status = ws_problem_set_window(problem, arguments->window, error);
-    for (int kind = 0; kind < WS_LENGTH_KINDS && status == WS_OK; ++kind)
-        if (lengths[kind])
-            status =
-                ws_problem_set_lengths(problem, (enum ws_length_kind)kind, lengths[kind], error);
-    if (status != WS_OK || !arguments->given[WS_OPTION_softcap])
-        return status;
-    const double largest = 4096; /* its tanh is off by 2^-22 cap, and LSE may be by 1e-3 */
-    if (problem->softcap == 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "--softcap %g: the config has no feature softcap; add --set softcap=true",
-                       arguments->softcap);
-    if (!(arguments->softcap > 0 && arguments->softcap <= largest))
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "--softcap %g: a cap is above 0, and up to %g its tanh is exact enough",
-                       arguments->softcap, largest);
-    problem->softcap = arguments->softcap;
-    return WS_OK;
-}
-
 /* Scores of any head dim stay within f32, and the boundary inputs, which grow as scores shrink,
  * within f16. */
 static enum ws_status check_scale(const struct ws_problem *problem, struct ws_error *error)
@@ -315,7 +286,7 @@ static enum ws_status check_shape(struct verification *v, size_t index, struct w
     problem.seed = v->seed;
     problem.score_scale = v->arguments->score_scale;
     if (status == WS_OK)
-        status = set_features(&problem, v->arguments, error);
+        status = ws_problem_set_features(&problem, v->arguments, error);
     if (status == WS_OK && ws_problem_kind(spec->kind)->is_attention)
         status = check_scale(&problem, error);
     if (status == WS_OK)
