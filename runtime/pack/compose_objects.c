@@ -15,11 +15,13 @@ static int compare_symbols(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->sha256, y->sha256);
 }
 
-/* The object itself, into the arena; NULL: the blob is not what it says. */
+/* The object itself, into the arena; NULL: the blob is not what it says. A byte more keeps it apart
+ * from the next one: zstd compresses an object that begins where its base ends in another way, and
+ * the frame must not depend on where they lie. */
 static const void *unpack(struct ws_composition *composition, const struct ws_pack_blob *blob)
 {
     char hash[WS_SHA256_SIZE];
-    void *image = ws_arena_take(&composition->arena, blob->bytes);
+    void *image = ws_arena_take(&composition->arena, blob->bytes + 1);
     if (!image || !ws_delta_unpack(image, blob->bytes, blob->zstd, blob->zstd_bytes, NULL, 0))
         return NULL;
     ws_sha256(image, blob->bytes, hash);

@@ -119,7 +119,7 @@ static void released_schemas_stay_readable(void **state)
     size_t size = 0;
     (void)state;
     assert_ok(ws_pack_open(&pack, SOURCE "/tests/data/packs/schema1.pack",
-                           "d4545fce7f05491749b95fd2747a7a5578a5b0e2a95e73959abb361c9525a09a",
+                           "fb73a2f3f8158fe307f64a37966ddbdc7c86075f4911124e5006d6a10576663e",
                            &error),
               &error);
     assert_int_equal(ws_pack_count(pack), 4);

@@ -142,7 +142,7 @@ static void assert_same_files(const char *a, const char *b)
 static void the_order_of_rows_does_not_matter(void **state)
 {
     enum { KERNELS = 45, ROUNDS = 3 };
-    struct test_rows rows = make_rows(test_seed(), KERNELS, 3000);
+    struct test_rows rows = make_rows(test_seed(), KERNELS, 4096); /* in memory without gaps */
     struct ws_error error = {0};
     (void)state;
     assert_ok(ws_pack_write(path, rows.of, rows.count, NULL, &error), &error);
@@ -162,6 +162,24 @@ static void the_order_of_rows_does_not_matter(void **state)
         free(steps);
         free(shuffled);
     }
+    free_rows(&rows);
+}
+
+/* Kernels are alike, and so compressed by what they share: far below what each has by itself. */
+static void alike_objects_share(void **state)
+{
+    enum { KERNELS = 40, BYTES = 8192 };
+    struct test_rows rows = make_rows(test_seed(), KERNELS, BYTES);
+    struct ws_error error = {0};
+    size_t alone = 0;
+    (void)state;
+    assert_ok(ws_pack_write(path, rows.of, rows.count, NULL, &error), &error);
+    for (size_t i = 0; i < KERNELS; i++)
+        alone += rows.blobs[i].zstd_bytes;
+    struct bytes file = read_whole(path);
+    print_message("%zu bytes of frames alone, %zu of the pack\n", alone, file.size);
+    assert_true(file.size < alone / 2);
+    free(file.at);
     free_rows(&rows);
 }
 
@@ -336,6 +354,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(the_order_of_rows_does_not_matter),
+        cmocka_unit_test(alike_objects_share),
         cmocka_unit_test(packs_can_be_merged),
         cmocka_unit_test(an_empty_pack_is_a_pack),
         cmocka_unit_test(bad_texts_are_refused),
