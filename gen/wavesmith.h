@@ -142,7 +142,7 @@ WS_API int ws_fmha_bwd_steps(const struct ws_spec *spec,
 
 /* The jobs of a backward's main or dq part, each a loop of its own in the kernel: of keys (dK, dV,
  * with dq_mode atomic dQ), of queries (dQ). What a workgroup and an iteration of it are made of. */
-enum { WS_FMHA_BWD_JOBS_MAX = 2, WS_FMHA_BWD_TILES_MAX = 7 };
+enum { WS_FMHA_BWD_JOBS_MAX = 2, WS_FMHA_BWD_TILES_MAX = 9 };
 struct ws_fmha_bwd_job {
     const char *name;           /* "keys", "queries" */
     int waves;                  /* of a workgroup */

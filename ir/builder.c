@@ -219,7 +219,8 @@ struct ws_value *ws_after(struct ws_builder *b, struct ws_value *x, struct ws_va
     return empty_asm(b, "=v,0,v", (struct ws_value *[]){x, y}, 2);
 }
 
-void ws_opaque_together(struct ws_builder *b, struct ws_value **const *values, int count)
+static void opaque_together(struct ws_builder *b, struct ws_value **const *values, int count,
+                            bool stays)
 {
     LLVMTypeRef types[WS_OPAQUE_MAX];
     LLVMValueRef operands[WS_OPAQUE_MAX];
@@ -235,9 +236,19 @@ void ws_opaque_together(struct ws_builder *b, struct ws_value **const *values, i
                                    i + 1 < count ? "%d," : "%d", i);
     LLVMTypeRef all = LLVMStructTypeInContext(b->context, types, (unsigned)count, false);
     LLVMTypeRef function = LLVMFunctionType(all, types, (unsigned)count, false);
-    LLVMValueRef nothing = LLVMGetInlineAsm(function, "", 0, constraints, length, false, false,
+    LLVMValueRef nothing = LLVMGetInlineAsm(function, "", 0, constraints, length, stays, false,
                                             LLVMInlineAsmDialectATT, false);
     LLVMValueRef call = LLVMBuildCall2(b->llvm, function, nothing, operands, (unsigned)count, "");
     for (int i = 0; i < count; i++)
         *values[i] = ws_wrap(LLVMBuildExtractValue(b->llvm, call, (unsigned)i, ""));
+}
+
+void ws_opaque_together(struct ws_builder *b, struct ws_value **const *values, int count)
+{
+    opaque_together(b, values, count, false);
+}
+
+void ws_settle_together(struct ws_builder *b, struct ws_value **const *values, int count)
+{
+    opaque_together(b, values, count, true);
 }

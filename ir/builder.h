@@ -164,6 +164,10 @@ struct ws_value *ws_after(struct ws_builder *b, struct ws_value *x, struct ws_va
 enum { WS_OPAQUE_MAX = 64 };
 void ws_opaque_together(struct ws_builder *b, struct ws_value **const *values, int count);
 
+/* The same, at a place that the compiler does not move: what the values come from stays before it,
+ * where a block behind a branch would do for them. */
+void ws_settle_together(struct ws_builder *b, struct ws_value **const *values, int count);
+
 /* Calls an intrinsic by name. overloads are the types it is overloaded on, in LLVM's order. */
 struct ws_value *ws_intrinsic(struct ws_builder *b, const char *name,
                               struct LLVMOpaqueType *const *overloads, int overload_count,

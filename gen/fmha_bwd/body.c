@@ -86,22 +86,6 @@ static void load_next(struct ws_bwd *f, struct ws_value *first, bool is_full)
         ws_schedule_barrier(&f->b);
 }
 
-static void process_tile(struct ws_bwd *f, struct ws_value *first, bool is_masked)
-{
-    const bool is_fused = f->job == WS_BWD_KEYS && f->tiling.is_fused;
-    all_waves_meet(f);
-    if (f->spec->lever[WS_LEVER_pipeline])
-        load_next(f, first, !is_masked);
-    ws_bwd_process(f, first, is_masked);
-    all_waves_meet(f);
-    if (!f->spec->lever[WS_LEVER_pipeline])
-        load_next(f, first, !is_masked);
-    ws_bwd_stage_store(f);
-    if (is_fused)
-        ws_bwd_add_dq(f, first, !is_masked);
-    ws_bwd_stage_end(f, false);
-}
-
 static int carried_sums(struct ws_bwd *f, struct ws_value **carried[])
 {
     int count = 0;
@@ -110,6 +94,33 @@ static int carried_sums(struct ws_bwd *f, struct ws_value **carried[])
             for (int t = 0; t < f->tiling.dim[o].tiles; t++)
                 carried[count++] = &f->sum[o][n][t];
     return count;
+}
+
+/* The compiler would move products of which nothing is needed before the next turn behind the
+ * branches of the copy, and keep their operands until then. It leaves those of MFMA. */
+static void keep_products(struct ws_bwd *f)
+{
+    struct ws_value **sums[WS_BWD_CARRIED_MAX];
+    const int count = carried_sums(f, sums);
+    if (f->tiling.atom->form == WS_ATOM_WMMA)
+        ws_settle_together(&f->b, sums, count);
+}
+
+static void process_tile(struct ws_bwd *f, struct ws_value *first, bool is_masked)
+{
+    const bool is_fused = f->job == WS_BWD_KEYS && f->tiling.is_fused;
+    all_waves_meet(f);
+    if (f->spec->lever[WS_LEVER_pipeline])
+        load_next(f, first, !is_masked);
+    ws_bwd_process(f, first, is_masked);
+    keep_products(f);
+    all_waves_meet(f);
+    if (!f->spec->lever[WS_LEVER_pipeline])
+        load_next(f, first, !is_masked);
+    ws_bwd_stage_store(f);
+    if (is_fused)
+        ws_bwd_add_dq(f, first, !is_masked);
+    ws_bwd_stage_end(f, false);
 }
 
 static void loop_over_rows(struct ws_bwd *f, struct ws_value *begin, struct ws_value *end,

@@ -59,7 +59,9 @@ struct ws_bwd_dim {
 struct ws_bwd_lds {
     int rows[WS_BWD_OPERANDS], columns[WS_BWD_OPERANDS]; /* as staged, and transposed */
     int starts;                                          /* what S and dP start from */
-    int scores, score_row_bytes;                         /* dS in rows of queries */
+    int scores, score_row_bytes;                         /* dS in rows of queries; and of: */
+    int keys;                                            /* K in rows of head dims, for dQ */
+    int own;                                             /* V in rows of the workgroup's keys */
     int exchange;                                        /* of all waves */
     int bytes;
 };
@@ -78,7 +80,9 @@ struct ws_bwd_tiling {
     int inner_tiles, outer_tiles; /* of an iteration; of a wave */
     struct ws_bwd_dim dim[WS_BWD_OPERANDS];
     bool has_columns; /* lever transposed_tiles */
-    bool is_fused;    /* the key job adds to dQ */
+    bool is_fused;    /* the key job adds to dQ, */
+    bool stages_keys; /* from K in LDS */
+    bool stages_own;  /* the key job reads its V from LDS */
     int dq_tiles;     /* of a wave, where fused */
 };
 struct ws_bwd_tiling ws_bwd_tiling(const struct ws_spec *spec);
@@ -138,6 +142,7 @@ struct ws_bwd {
 
     struct ws_value *item, *lane;
 
+    struct ws_value *own_place; /* V in LDS: of the lane's */
     /* The outer rows: operands B of S and dP; what a lane's rows see; query job: their starts. */
     struct ws_value *own[WS_BWD_OPERANDS][WS_BWD_OUTER_MAX][WS_BWD_CHUNKS_MAX];
     struct ws_value *lowest[WS_BWD_OUTER_MAX], *highest[WS_BWD_OUTER_MAX];
@@ -145,6 +150,7 @@ struct ws_bwd {
 
     /* Fused dQ: operands B, a descriptor of the sums' current tile, the lane's place in it. */
     struct ws_value *dq_keys[WS_BWD_TILES_MAX][WS_BWD_CHUNKS_MAX];
+    struct ws_value *dq_key_read; /* or, K in LDS, where the lane reads them */
     struct ws_value *dq_base, *dq_stride, *dq_step, *dq_place[WS_BWD_TILES_MAX], *dq_read;
 
     /* Staging. */
@@ -209,8 +215,10 @@ struct ws_value *ws_bwd_lane_row(struct ws_bwd *f);
 
 /* outer.c. Loads the outer rows' operands. Key job, fused: operands of dQ. Query job: starts. */
 void ws_bwd_load_outer(struct ws_bwd *f);
+struct ws_value *ws_bwd_own(struct ws_bwd *f, enum ws_bwd_operand o, int tile, int chunk);
 void ws_bwd_find_limits(struct ws_bwd *f);
 void ws_bwd_load_dq_keys(struct ws_bwd *f);
+struct ws_value *ws_bwd_dq_key(struct ws_bwd *f, int tile, int chunk);
 void ws_bwd_load_own_starts(struct ws_bwd *f);
 /* LSE, or D, times what makes it a start of S or of dP. Rows that see no key, and those that do not
  * exist, get a start that makes P 0. exists: NULL, it does. */
@@ -233,6 +241,9 @@ int ws_bwd_stage_carried(struct ws_bwd *f, struct ws_value **carried[]);
 
 /* operand.c: what is read from LDS. */
 void ws_bwd_start_reads(struct ws_bwd *f);
+/* An operand at a place of the lane's; of those with two pieces, how far the second is. */
+struct ws_value *ws_bwd_read_operand(struct ws_bwd *f, struct ws_value *place, int constant,
+                                     int second_half);
 struct ws_value *ws_bwd_inner_rows(struct ws_bwd *f, enum ws_bwd_operand o, int tile, int chunk);
 struct ws_value *ws_bwd_inner_columns(struct ws_bwd *f, enum ws_bwd_operand o, int slice, int tile);
 struct ws_value *ws_bwd_inner_start(struct ws_bwd *f, enum ws_bwd_operand o, int tile);

@@ -19,6 +19,10 @@ static enum ws_status check_part(const struct ws_spec *spec, struct ws_error *er
         return ws_fail(error, WS_ERROR_SPEC,
                        "part dq without dq_mode split: only that has a launch for dQ alone; set "
                        "dq_mode: split");
+    if (spec->lever[WS_LEVER_dq_k] == WS_DQ_K_LDS && mode != WS_DQ_MODE_ATOMIC)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "dq_k lds without dq_mode atomic: only there K is kept for dQ; set dq_mode: "
+                       "atomic or dq_k: reg");
     if (spec->lever[WS_LEVER_dq_groups] > 1 && mode != WS_DQ_MODE_ATOMIC)
         return ws_fail(error, WS_ERROR_SPEC,
                        "dq_groups %d without dq_mode atomic: only its sums of dQ come in copies; "
@@ -80,14 +84,15 @@ static int live_registers(const struct ws_spec *spec, const struct ws_bwd_tiling
     const bool is_keys = job == WS_BWD_KEYS;
     int own = 0, sums = 0, copied = 0;
     for (int o = 0; o < WS_BWD_OPERANDS; o++) {
-        own += t->dim[o].chunks * operand * t->outer_tiles;
+        if (o == WS_BWD_X || !is_keys || !t->stages_own)
+            own += t->dim[o].chunks * operand * t->outer_tiles;
         if (o == WS_BWD_X || is_keys)
             sums += t->dim[o].tiles * accumulator * t->outer_tiles;
         copied += t->inner * t->dim[o].padded / 2 / t->threads;
     }
     const int scores = 2 * t->inner_tiles * t->outer_tiles * accumulator;
     if (is_keys && t->is_fused)
-        own += t->dq_tiles * (t->outer / t->chunk * operand + accumulator);
+        own += t->dq_tiles * ((t->stages_keys ? 1 : t->outer / t->chunk) * operand + accumulator);
     if (!spec->lever[WS_LEVER_pipeline])
         copied = 0;
     return own + sums + copied + scores;

@@ -5,7 +5,7 @@
 #include "ir/lds.h"
 #include "ir/wave.h"
 
-enum { F32_BYTES = 4, PIECE_DWORDS = 4 };
+enum { F32_BYTES = 4 };
 
 /* The wave's tiles: a row of query tiles, and the first head dim tile. */
 static void find_tiles(struct ws_bwd *f, struct ws_value **row, struct ws_value **dim)
@@ -66,15 +66,6 @@ void ws_bwd_start_scores(struct ws_bwd *f)
                         ws_bwd_group(f, f->tiling.chunk_step * WS_BWD_ELEMENT_BYTES));
 }
 
-static struct ws_value *read_scores(struct ws_bwd *f, int chunk)
-{
-    const int constant = chunk * f->tiling.chunk * WS_BWD_ELEMENT_BYTES;
-    if (f->tiling.is_exchanged)
-        return ws_lds_load_split(&f->b, f->dq_read, constant, WS_BWD_PIECE, 2 * PIECE_DWORDS,
-                                 WS_BWD_PIECE);
-    return ws_lds_load(&f->b, f->dq_read, constant, PIECE_DWORDS, WS_BWD_PIECE);
-}
-
 /* Past the last query and in padding nothing is added. */
 static void add_tile(struct ws_bwd *f, const struct ws_view *view, int t, struct ws_value *sum)
 {
@@ -117,9 +108,10 @@ void ws_bwd_add_dq(struct ws_bwd *f, struct ws_value *first_inner, bool is_full)
     for (int t = 0; t < f->tiling.dq_tiles; t++)
         sum[t] = zeros;
     for (int c = 0; c < chunks; c++) {
-        struct ws_value *a = read_scores(f, c);
+        struct ws_value *a = ws_bwd_read_operand(
+            f, f->dq_read, c * f->tiling.chunk * WS_BWD_ELEMENT_BYTES, WS_BWD_PIECE);
         for (int t = 0; t < f->tiling.dq_tiles; t++)
-            sum[t] = ws_multiply(b, f->tiling.atom, a, f->dq_keys[t][c], sum[t]);
+            sum[t] = ws_multiply(b, f->tiling.atom, a, ws_bwd_dq_key(f, t, c), sum[t]);
     }
     if (!is_full) {
         struct ws_value *left = ws_sub(b, f->seqlen_q, first_inner);

@@ -59,6 +59,8 @@ static void list_tiles(const struct ws_spec *spec, const struct ws_bwd_tiling *t
         {names[job][WS_BWD_Y][1], lds.columns[WS_BWD_Y]},
         {"LSE, D", lds.starts},
         {"dS", lds.scores},
+        {"K^T", lds.keys},
+        {"V", lds.own},
         {"exchange", lds.exchange},
     };
     enum { ALL = sizeof all / sizeof *all };

@@ -33,14 +33,20 @@ void ws_bwd_start_reads(struct ws_bwd *f)
     f->exchange_store = ws_add(b, f->exchange_load, ws_bwd_group(f, GROUP_BYTES));
 }
 
+struct ws_value *ws_bwd_read_operand(struct ws_bwd *f, struct ws_value *place, int constant,
+                                     int second_half)
+{
+    if (f->tiling.is_exchanged)
+        return ws_lds_load_split(&f->b, place, constant, second_half, 2 * piece_dwords(),
+                                 WS_BWD_PIECE);
+    return ws_lds_load(&f->b, place, constant, piece_dwords(), WS_BWD_PIECE);
+}
+
 struct ws_value *ws_bwd_inner_rows(struct ws_bwd *f, enum ws_bwd_operand o, int tile, int chunk)
 {
     const int constant = f->lds.rows[o] + tile * WS_BWD_SIDE * f->tiling.dim[o].row_bytes +
                          chunk * f->tiling.chunk * WS_BWD_ELEMENT_BYTES;
-    if (f->tiling.is_exchanged)
-        return ws_lds_load_split(&f->b, f->read_rows, constant, WS_BWD_PIECE, 2 * piece_dwords(),
-                                 WS_BWD_PIECE);
-    return ws_lds_load(&f->b, f->read_rows, constant, piece_dwords(), WS_BWD_PIECE);
+    return ws_bwd_read_operand(f, f->read_rows, constant, WS_BWD_PIECE);
 }
 
 /* Column t of the rows, element by element, in the order of the scores of a lane. */
@@ -79,10 +85,7 @@ struct ws_value *ws_bwd_inner_columns(struct ws_bwd *f, enum ws_bwd_operand o, i
     const int constant = f->lds.columns[o] + (slice * f->tiling.dim[o].tiles + tile) * fragment;
     if (!f->tiling.has_columns)
         return gather(f, o, slice, tile);
-    if (f->tiling.is_exchanged)
-        return ws_lds_load_split(&f->b, f->read_columns, constant, GROUP_BYTES, 2 * piece_dwords(),
-                                 WS_BWD_PIECE);
-    return ws_lds_load(&f->b, f->read_columns, constant, piece_dwords(), WS_BWD_PIECE);
+    return ws_bwd_read_operand(f, f->read_columns, constant, GROUP_BYTES);
 }
 
 struct ws_value *ws_bwd_inner_start(struct ws_bwd *f, enum ws_bwd_operand o, int tile)

@@ -5,6 +5,12 @@
 
 typedef struct ws_value *tiles[WS_BWD_INNER_MAX][WS_BWD_OUTER_MAX];
 
+static bool reads_ahead(const struct ws_bwd *f)
+{
+    return f->spec->lever[WS_LEVER_schedule] == WS_BWD_SCHEDULE_PHASES &&
+           f->spec->lever[WS_LEVER_lds_batch] > 1;
+}
+
 static bool ends_phases(const struct ws_bwd *f)
 {
     return f->spec->lever[WS_LEVER_schedule] == WS_BWD_SCHEDULE_PHASES;
@@ -16,16 +22,14 @@ static void end_phase(struct ws_bwd *f)
         ws_schedule_barrier(&f->b);
 }
 
-/* What the products of S and dP start from. */
-static void start_tiles(struct ws_bwd *f, tiles starts[WS_BWD_OPERANDS])
+/* What the products of S or dP start from. */
+static void start_tiles(struct ws_bwd *f, enum ws_bwd_operand o, tiles starts)
 {
-    for (int o = 0; o < WS_BWD_OPERANDS; o++) {
-        for (int t = 0; t < f->tiling.inner_tiles; t++) {
-            struct ws_value *shared = f->job == WS_BWD_KEYS ? ws_bwd_inner_start(f, o, t) : NULL;
-            for (int n = 0; n < f->tiling.outer_tiles; n++)
-                starts[o][t][n] =
-                    shared ? shared : ws_splat(&f->b, f->start[o][n], f->tiling.atom->c_elements);
-        }
+    for (int t = 0; t < f->tiling.inner_tiles; t++) {
+        struct ws_value *shared = f->job == WS_BWD_KEYS ? ws_bwd_inner_start(f, o, t) : NULL;
+        for (int n = 0; n < f->tiling.outer_tiles; n++)
+            starts[t][n] =
+                shared ? shared : ws_splat(&f->b, f->start[o][n], f->tiling.atom->c_elements);
     }
 }
 
@@ -39,23 +43,69 @@ static void await(struct ws_bwd *f, struct ws_value *operands[], int count)
         ws_opaque_together(&f->b, all, count);
 }
 
-/* sums += inner outer^T, of one operand. */
-static void multiply_rows(struct ws_bwd *f, enum ws_bwd_operand o, tiles sums)
+/* Products of operands that are read from LDS, by number. */
+struct series {
+    enum ws_bwd_operand operand;
+    int count;
+    struct ws_value *(*read)(struct ws_bwd *f, const struct series *series, int i);
+    void (*multiply)(struct ws_bwd *f, const struct series *series, int i, struct ws_value *x);
+    tiles *sums;               /* of rows */
+    int slice;                 /* of columns: of inner rows, */
+    struct ws_value *const *a; /* and operand A of each outer tile */
+};
+
+static int read_batch(struct ws_bwd *f, const struct series *series, int first,
+                      struct ws_value *x[WS_BWD_BATCH_MAX])
 {
-    const int tiles_ = f->tiling.inner_tiles, all = f->tiling.dim[o].chunks * tiles_;
-    const int batch = f->spec->lever[WS_LEVER_lds_batch];
-    for (int first = 0; first < all; first += batch) {
-        struct ws_value *a[WS_BWD_BATCH_MAX];
-        const int count = all - first < batch ? all - first : batch;
+    const int batch = f->spec->lever[WS_LEVER_lds_batch], left = series->count - first;
+    const int count = left < batch ? left : batch;
+    for (int i = 0; i < count; i++)
+        x[i] = series->read(f, series, first + i);
+    return count < 0 ? 0 : count;
+}
+
+/* Schedule phases: a batch of products, and the reads of the next one, are kept together. */
+static void multiply_series(struct ws_bwd *f, const struct series *series)
+{
+    struct ws_value *x[2][WS_BWD_BATCH_MAX];
+    int count = reads_ahead(f) ? read_batch(f, series, 0, x[0]) : 0;
+    for (int first = 0, turn = 0; first < series->count; turn = 1 - turn) {
+        int next = 0;
+        if (reads_ahead(f))
+            next = read_batch(f, series, first + count, x[1 - turn]);
+        else
+            count = read_batch(f, series, first, x[turn]);
+        await(f, x[turn], count);
         for (int i = 0; i < count; i++)
-            a[i] = ws_bwd_inner_rows(f, o, (first + i) % tiles_, (first + i) / tiles_);
-        await(f, a, count);
-        for (int i = 0; i < count; i++) {
-            const int t = (first + i) % tiles_, c = (first + i) / tiles_;
-            for (int n = 0; n < f->tiling.outer_tiles; n++)
-                sums[t][n] = ws_multiply(&f->b, f->tiling.atom, a[i], f->own[o][n][c], sums[t][n]);
-        }
+            series->multiply(f, series, first + i, x[turn][i]);
+        end_phase(f);
+        first += count;
+        count = next;
     }
+}
+
+static struct ws_value *read_row(struct ws_bwd *f, const struct series *series, int i)
+{
+    return ws_bwd_inner_rows(f, series->operand, i % f->tiling.inner_tiles,
+                             i / f->tiling.inner_tiles);
+}
+
+static void multiply_row(struct ws_bwd *f, const struct series *series, int i, struct ws_value *x)
+{
+    const int t = i % f->tiling.inner_tiles, c = i / f->tiling.inner_tiles;
+    for (int n = 0; n < f->tiling.outer_tiles; n++)
+        (*series->sums)[t][n] = ws_multiply(
+            &f->b, f->tiling.atom, x, ws_bwd_own(f, series->operand, n, c), (*series->sums)[t][n]);
+}
+
+/* sums += inner outer^T, of one operand. */
+static void multiply_rows(struct ws_bwd *f, enum ws_bwd_operand o, tiles *sums)
+{
+    multiply_series(f, &(struct series){.operand = o,
+                                        .count = f->tiling.dim[o].chunks * f->tiling.inner_tiles,
+                                        .read = read_row,
+                                        .multiply = multiply_row,
+                                        .sums = sums});
 }
 
 /* The inner rows of the lane that its outer row sees, from the tile's first and the lane's on. */
@@ -139,16 +189,15 @@ static void store_scores(struct ws_bwd *f, int t, int n, struct ws_value *packed
 }
 
 /* P and dS of all score tiles, packed. */
-static void differentiate(struct ws_bwd *f, struct ws_value *first, bool is_masked,
-                          tiles starts[WS_BWD_OPERANDS], tiles sums[WS_BWD_OPERANDS],
-                          tiles packed[WS_BWD_OPERANDS])
+static void differentiate(struct ws_bwd *f, struct ws_value *first, bool is_masked, tiles starts,
+                          tiles sums[WS_BWD_OPERANDS], tiles packed[WS_BWD_OPERANDS])
 {
     struct ws_builder *b = &f->b;
     for (int n = 0; n < f->tiling.outer_tiles; n++) {
         struct limits limits = is_masked ? find_limits(f, first, n) : (struct limits){0};
         for (int t = 0; t < f->tiling.inner_tiles; t++) {
             struct ws_bwd_scores scores = {.s = sums[WS_BWD_X][t][n],
-                                           .start = starts[WS_BWD_X][t][n],
+                                           .start = starts ? starts[t][n] : NULL,
                                            .inner = t,
                                            .outer = n,
                                            .first = first};
@@ -167,24 +216,21 @@ static void differentiate(struct ws_bwd *f, struct ws_value *first, bool is_mask
     }
 }
 
-/* d outer += scores^T inner, of one operand and a slice of inner rows. */
-static void multiply_slice(struct ws_bwd *f, enum ws_bwd_operand o, int slice,
-                           struct ws_value *const a[WS_BWD_OUTER_MAX])
+static struct ws_value *read_column(struct ws_bwd *f, const struct series *series, int i)
 {
-    const int all = f->tiling.dim[o].tiles, batch = f->spec->lever[WS_LEVER_lds_batch];
-    for (int first = 0; first < all; first += batch) {
-        struct ws_value *x[WS_BWD_BATCH_MAX];
-        const int count = all - first < batch ? all - first : batch;
-        for (int i = 0; i < count; i++)
-            x[i] = ws_bwd_inner_columns(f, o, slice, first + i);
-        await(f, x, count);
-        for (int i = 0; i < count; i++)
-            for (int n = 0; n < f->tiling.outer_tiles; n++)
-                f->sum[o][n][first + i] =
-                    ws_multiply(&f->b, f->tiling.atom, a[n], x[i], f->sum[o][n][first + i]);
+    return ws_bwd_inner_columns(f, series->operand, series->slice, i);
+}
+
+static void multiply_column(struct ws_bwd *f, const struct series *series, int i,
+                            struct ws_value *x)
+{
+    for (int n = 0; n < f->tiling.outer_tiles; n++) {
+        struct ws_value **sum = &f->sum[series->operand][n][i];
+        *sum = ws_multiply(&f->b, f->tiling.atom, series->a[n], x, *sum);
     }
 }
 
+/* d outer += scores^T inner, of one operand. */
 static void multiply_columns(struct ws_bwd *f, enum ws_bwd_operand o, tiles packed)
 {
     const int slice_tiles = f->tiling.slice_tiles;
@@ -196,7 +242,12 @@ static void multiply_columns(struct ws_bwd *f, enum ws_bwd_operand o, tiles pack
                 own[t] = packed[s * slice_tiles + t][n];
             a[n] = ws_bwd_score_operand(f, own, 2 * n + (int)o);
         }
-        multiply_slice(f, o, s, a);
+        multiply_series(f, &(struct series){.operand = o,
+                                            .count = f->tiling.dim[o].tiles,
+                                            .read = read_column,
+                                            .multiply = multiply_column,
+                                            .slice = s,
+                                            .a = a});
     }
 }
 
@@ -217,20 +268,21 @@ static void interleave(struct ws_bwd *f)
 
 void ws_bwd_process(struct ws_bwd *f, struct ws_value *first, bool is_masked)
 {
-    tiles starts[WS_BWD_OPERANDS], sums[WS_BWD_OPERANDS], packed[WS_BWD_OPERANDS];
+    tiles starts, sums[WS_BWD_OPERANDS], packed[WS_BWD_OPERANDS];
     struct ws_value *zeros = ws_splat(&f->b, ws_f32(&f->b, 0), f->tiling.atom->c_elements);
-    start_tiles(f, starts);
-    for (int t = 0; t < f->tiling.inner_tiles; t++) {
-        for (int n = 0; n < f->tiling.outer_tiles; n++) {
-            sums[WS_BWD_X][t][n] = ws_bwd_modifies(f->spec) ? zeros : starts[WS_BWD_X][t][n];
-            sums[WS_BWD_Y][t][n] = starts[WS_BWD_Y][t][n];
-        }
-    }
-    multiply_rows(f, WS_BWD_X, sums[WS_BWD_X]);
+    for (int t = 0; t < f->tiling.inner_tiles; t++)
+        for (int n = 0; n < f->tiling.outer_tiles; n++)
+            sums[WS_BWD_X][t][n] = zeros;
+    if (!ws_bwd_modifies(f->spec))
+        start_tiles(f, WS_BWD_X, sums[WS_BWD_X]);
+    multiply_rows(f, WS_BWD_X, &sums[WS_BWD_X]);
     end_phase(f);
-    multiply_rows(f, WS_BWD_Y, sums[WS_BWD_Y]);
+    start_tiles(f, WS_BWD_Y, sums[WS_BWD_Y]);
+    multiply_rows(f, WS_BWD_Y, &sums[WS_BWD_Y]);
     end_phase(f);
-    differentiate(f, first, is_masked, starts, sums, packed);
+    if (ws_bwd_modifies(f->spec))
+        start_tiles(f, WS_BWD_X, starts);
+    differentiate(f, first, is_masked, ws_bwd_modifies(f->spec) ? starts : NULL, sums, packed);
     end_phase(f);
     if (f->job == WS_BWD_KEYS)
         multiply_columns(f, WS_BWD_Y, packed[WS_BWD_Y]);

@@ -32,6 +32,8 @@ struct ws_bwd_tiling ws_bwd_tiling(const struct ws_spec *spec)
         .outer = lever[WS_LEVER_block_n],
         .has_columns = lever[WS_LEVER_transposed_tiles] != 0,
         .is_fused = lever[WS_LEVER_dq_mode] == WS_DQ_MODE_ATOMIC,
+        .stages_keys = lever[WS_LEVER_dq_k] == WS_DQ_K_LDS,
+        .stages_own = lever[WS_LEVER_own_v] == WS_OWN_V_LDS,
     };
     t.threads = t.waves * target->wave_size;
     if (!t.atom)
@@ -74,6 +76,12 @@ struct ws_bwd_lds ws_bwd_lds(const struct ws_spec *spec, const struct ws_bwd_til
     lds.scores = lds.bytes;
     lds.score_row_bytes = t->outer * WS_BWD_ELEMENT_BYTES + (is_padded ? WS_BWD_PIECE : 0);
     lds.bytes += is_keys && t->is_fused ? t->inner * lds.score_row_bytes : 0;
+    lds.keys = lds.bytes;
+    if (is_keys && t->is_fused && t->stages_keys)
+        lds.bytes += t->dim[WS_BWD_X].padded * lds.score_row_bytes;
+    lds.own = lds.bytes;
+    if (is_keys && t->stages_own)
+        lds.bytes += t->outer * t->dim[WS_BWD_Y].row_bytes;
     lds.exchange = lds.bytes;
     if (t->is_exchanged)
         lds.bytes += t->waves * operands * t->outer_tiles * t->target->wave_size * WS_BWD_PIECE;
