@@ -43,6 +43,7 @@ struct ws_list {
 struct ws_worker_pool;
 
 /* A parsed command line. Texts point into argv. */
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the order is that of options.def */
 struct ws_arguments {
     const struct ws_command *command;
     const char *operand; /* the first; NULL only where the command takes none */
