@@ -94,18 +94,30 @@ enum ws_status ws_device_open(struct ws_device **device, struct ws_driver *drive
     if (opened == NULL)
         return ws_fail(error, WS_ERROR_MEMORY, "out of memory for a device");
     *opened = found;
-    *device = opened;
-    return WS_OK;
+    status = ws_cache_init(&opened->cache, error);
+    if (status == WS_OK)
+        *device = opened;
+    else
+        free(opened);
+    return status;
 }
 
 void ws_device_close(struct ws_device *device)
 {
+    if (device == NULL)
+        return;
+    ws_cache_free(&device->cache);
     free(device);
 }
 
 const char *ws_device_arch(const struct ws_device *device)
 {
     return device->arch;
+}
+
+const char *ws_device_target(const struct ws_device *device)
+{
+    return device->target;
 }
 
 static void *pointer(uint64_t address)

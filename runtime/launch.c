@@ -71,8 +71,8 @@ static enum ws_status check_args(const struct ws_object_kernel *info,
     return WS_OK;
 }
 
-static enum ws_status check_launch(const struct ws_object_kernel *info,
-                                   const struct ws_launch *launch, struct ws_error *error)
+enum ws_status ws_launch_check(const struct ws_object_kernel *info, const struct ws_launch *launch,
+                               struct ws_error *error)
 {
     enum ws_status status = check_block(info, launch->block, error);
     if (status == WS_OK)
@@ -80,9 +80,8 @@ static enum ws_status check_launch(const struct ws_object_kernel *info,
     return status == WS_OK ? check_args(info, launch, error) : status;
 }
 
-/* Launches what check_launch has passed. */
-static enum ws_status submit(const struct ws_kernel *kernel, const struct ws_launch *launch,
-                             struct ws_error *error)
+enum ws_status ws_launch_submit(const struct ws_kernel *kernel, const struct ws_launch *launch,
+                                struct ws_error *error)
 {
     size_t args_size = launch->args_size;
     void *extra[] = {LAUNCH_BUFFER_POINTER, (void *)(uintptr_t)launch->args, LAUNCH_BUFFER_SIZE,
@@ -99,10 +98,10 @@ static enum ws_status submit(const struct ws_kernel *kernel, const struct ws_lau
 enum ws_status ws_kernel_launch(struct ws_kernel *kernel, const struct ws_launch *launch,
                                 struct ws_error *error)
 {
-    enum ws_status status = check_launch(kernel->info, launch, error);
+    enum ws_status status = ws_launch_check(kernel->info, launch, error);
     if (status == WS_OK)
         status = ws_device_use(kernel->module->device, error);
-    return status == WS_OK ? submit(kernel, launch, error) : status;
+    return status == WS_OK ? ws_launch_submit(kernel, launch, error) : status;
 }
 
 /* Launches between two events that are already there; *milliseconds gets the time of all. */
@@ -113,7 +112,7 @@ static enum ws_status time_between(const struct ws_kernel *kernel, const struct 
     const struct ws_driver *driver = kernel->module->device->driver;
     enum ws_status status = WS_HIP_CALL(driver, error, hipEventRecord, events[0], launch->stream);
     for (int i = 0; i < repeats && status == WS_OK; i++)
-        status = submit(kernel, launch, error);
+        status = ws_launch_submit(kernel, launch, error);
     if (status == WS_OK)
         status = WS_HIP_CALL(driver, error, hipEventRecord, events[1], launch->stream);
     if (status == WS_OK)
@@ -132,7 +131,7 @@ enum ws_status ws_kernel_time(struct ws_kernel *kernel, const struct ws_launch *
     float milliseconds = 0;
     if (repeats < 1)
         return ws_fail(error, WS_ERROR_ARGUMENT, "%d repeats: at least 1 is needed", repeats);
-    enum ws_status status = check_launch(kernel->info, launch, error);
+    enum ws_status status = ws_launch_check(kernel->info, launch, error);
     if (status == WS_OK)
         status = ws_device_use(kernel->module->device, error);
     for (int i = 0; i < 2 && status == WS_OK; i++)

@@ -2,28 +2,7 @@
 #include <string.h>
 
 #include "runtime/module.h"
-
-/* Whether `target` ("gfx942:sramecc+:xnack-") names the feature of `length` characters (":xnack-").
- */
-static bool has_feature(const char *target, const char *feature, size_t length)
-{
-    for (const char *at = strchr(target, ':'); at != NULL; at = strchr(at + 1, ':')) {
-        if (strncmp(at, feature, length) == 0 && (at[length] == ':' || at[length] == '\0'))
-            return true;
-    }
-    return false;
-}
-
-/* The first feature (":xnack-") that the object asks for and the device lacks, with what follows;
- * NULL if there is none. One that the object leaves out fits either way. */
-static const char *missing_feature(const char *object, const char *device)
-{
-    for (const char *at = strchr(object, ':'); at != NULL; at = strchr(at + 1, ':')) {
-        if (!has_feature(device, at, 1 + strcspn(at + 1, ":")))
-            return at;
-    }
-    return NULL;
-}
+#include "runtime/target.h"
 
 static enum ws_status check_target(const struct ws_object *object, const struct ws_device *device,
                                    struct ws_error *error)
@@ -32,7 +11,7 @@ static enum ws_status check_target(const struct ws_object *object, const struct 
         return ws_fail(error, WS_ERROR_OBJECT,
                        "a code object for %s, where the device is a %s: compile it for that target",
                        object->arch, device->arch);
-    const char *missing = missing_feature(object->target, device->target);
+    const char *missing = ws_target_missing_feature(object->target, device->target);
     if (missing)
         return ws_fail(
             error, WS_ERROR_OBJECT,

@@ -20,4 +20,12 @@ struct ws_module {
     struct ws_kernel *kernels; /* one for each of the object's */
 };
 
+/* Whether a kernel can be launched so: block, grid and args_size. WS_ERROR_ARGUMENT. */
+enum ws_status ws_launch_check(const struct ws_object_kernel *info, const struct ws_launch *launch,
+                               struct ws_error *error);
+
+/* Launches what has passed that, on the device that is in use. Allocates nothing. */
+enum ws_status ws_launch_submit(const struct ws_kernel *kernel, const struct ws_launch *launch,
+                                struct ws_error *error);
+
 #endif

@@ -71,9 +71,10 @@ WS_API enum ws_status ws_pack_select(const struct ws_pack *pack, const struct ws
                                      struct ws_plan *plan, struct ws_error *error);
 
 /* Why a variant is taken or not; the later in the list, the nearer it came. */
-enum ws_verdict {
+enum ws_pack_verdict {
     WS_VERDICT_STEP,       /* it is only a step of others */
     WS_VERDICT_KIND,       /* another kernel kind */
+    WS_VERDICT_ABI,        /* a version of its argument block that this library does not have */
     WS_VERDICT_TARGET,     /* another architecture, or a feature that the target lacks */
     WS_VERDICT_PROBLEM,    /* another problem */
     WS_VERDICT_ALIGNMENT,  /* it needs more than the request promises */
@@ -84,11 +85,11 @@ enum ws_verdict {
 };
 
 /* "alignment", static; NULL outside the enum. */
-WS_API const char *ws_verdict_name(enum ws_verdict verdict);
+WS_API const char *ws_verdict_name(enum ws_pack_verdict verdict);
 
 struct ws_candidate {
     uint32_t variant;
-    enum ws_verdict verdict;
+    enum ws_pack_verdict verdict;
     double cost;      /* as ws_pack_select compares it; infinite where the score is unknown */
     char reason[192]; /* what differs, with both values */
 };
@@ -106,9 +107,10 @@ struct ws_prepared;
  * when the device first needs it, and kept until the device is closed. The pack may be closed
  * afterwards; the device may not. Free with ws_prepared_free.
  *
- * WS_ERROR_PACK, WS_ERROR_OBJECT: the object is damaged, for another target, or its notes do not
- * say what the pack says (ABI version, argument table, wave size, registers, LDS). WS_ERROR_IO: the
- * pack's file is gone. */
+ * WS_ERROR_ARGUMENT: not a plan of this pack, or one of a size above 2^31 - 1. WS_ERROR_PACK,
+ * WS_ERROR_OBJECT: the object is damaged, for another target, or its notes do not say what the pack
+ * says (ABI version, argument table, wave size, registers, LDS). WS_ERROR_IO: the pack's file is
+ * gone. */
 WS_API enum ws_status ws_prepare(struct ws_prepared **prepared, const struct ws_pack *pack,
                                  struct ws_device *device, const struct ws_plan *plan,
                                  struct ws_error *error);

@@ -24,6 +24,7 @@
 #include "runtime/abi/status.h"
 #include "runtime/abi/version.h"
 #include "runtime/pack/pack.h"
+#include "runtime/plan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,7 +45,8 @@ WS_API enum ws_status ws_rt_check_version(int major, int minor, int patch, size_
 #define WS_RT_STRUCT_BYTES                                                                         \
     (sizeof(struct ws_error) + sizeof(struct ws_launch) + sizeof(struct ws_object) +               \
      sizeof(struct ws_object_kernel) + sizeof(struct ws_fmha_fwd_args) +                           \
-     sizeof(struct ws_fmha_bwd_args) + sizeof(struct ws_gemm_args))
+     sizeof(struct ws_gemm_args) + sizeof(struct ws_fmha_bwd_args) + sizeof(struct ws_variant) +   \
+     sizeof(struct ws_request) + sizeof(struct ws_plan) + sizeof(struct ws_candidate))
 
 struct ws_driver;
 struct ws_device;
@@ -78,8 +80,14 @@ WS_API int ws_driver_version(const struct ws_driver *driver);
  * WS_ERROR_ENVIRONMENT lists the devices that there are. */
 WS_API enum ws_status ws_device_open(struct ws_device **device, struct ws_driver *driver,
                                      const char *arch, struct ws_error *error);
+
+/* Unloads the modules of prepared operations too, which are freed before. NULL is fine. */
 WS_API void ws_device_close(struct ws_device *device);
+
+/* "gfx942", and with the features that the driver names, "gfx942:sramecc+:xnack-"; both live as
+ * long as the device. */
 WS_API const char *ws_device_arch(const struct ws_device *device);
+WS_API const char *ws_device_target(const struct ws_device *device);
 
 /* Device memory: a device address, as a number. Freeing 0 is fine. Copies and fills are done when
  * the call returns; 0 bytes are fine. WS_ERROR_MEMORY: the device has no room. WS_ERROR_DEVICE,

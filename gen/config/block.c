@@ -94,7 +94,7 @@ static enum ws_status read_options(struct block_reader *reader, const struct ws_
                         WS_OPTIONS_MAX, WS_OPTIONS_MAX);
         ws_append(joined, sizeof joined, "%s%s", count == 1 ? "" : " ", item->text);
     }
-    *value = ws_arena_copy(reader->loader->arena, joined, strlen(joined));
+    *value = ws_arena_text(reader->loader->arena, joined, strlen(joined));
     return *value == NULL ? no_memory(reader->error) : WS_OK;
 }
 
@@ -110,7 +110,7 @@ static enum ws_status read_window(struct block_reader *reader, const struct ws_y
             return FAIL(reader, item->span, "`window` takes two numbers, such as [127, 0]");
         ws_append(joined, sizeof joined, "%s%s", item == node->first ? "" : ",", item->text);
     }
-    *value = ws_arena_copy(reader->loader->arena, joined, strlen(joined));
+    *value = ws_arena_text(reader->loader->arena, joined, strlen(joined));
     return *value == NULL ? no_memory(reader->error)
                           : check_value(reader, WS_FIELD_window, node, joined);
 }
@@ -157,13 +157,13 @@ static enum ws_status read_assignment(struct block_reader *reader, int setting,
     if (count == 0 || count > WS_CONFIG_VALUES_MAX)
         return FAIL(reader, node->span, "`%s` has a list of %zu values; give 1 to %d",
                     setting_name(setting), count, WS_CONFIG_VALUES_MAX);
-    struct ws_assignment *assignment = ws_arena_alloc(arena, sizeof *assignment);
+    struct ws_assignment *assignment = ws_arena_take(arena, sizeof *assignment);
     if (assignment == NULL)
         return no_memory(reader->error);
     *assignment = (struct ws_assignment){
         .setting = setting,
-        .values = (const char **)ws_arena_alloc(arena, count * sizeof(char *)),
-        .bases = (const struct ws_block **)ws_arena_alloc(arena, count * sizeof(void *)),
+        .values = (const char **)ws_arena_take(arena, count * sizeof(char *)),
+        .bases = (const struct ws_block **)ws_arena_take(arena, count * sizeof(void *)),
         .source = reader->source,
         .span = node->key->span};
     if (assignment->values == NULL || assignment->bases == NULL)
@@ -185,7 +185,7 @@ static enum ws_status read_assignment(struct block_reader *reader, int setting,
 
 static enum ws_status read_when(struct block_reader *reader, const struct ws_yaml_node *node)
 {
-    struct ws_assignment *assignment = ws_arena_alloc(reader->loader->arena, sizeof *assignment);
+    struct ws_assignment *assignment = ws_arena_take(reader->loader->arena, sizeof *assignment);
     if (assignment == NULL)
         return no_memory(reader->error);
     *assignment = (struct ws_assignment){
@@ -263,7 +263,7 @@ static enum ws_status read_entries(struct block_reader *reader, const struct ws_
                     node->type == WS_YAML_SEQUENCE ? "an empty one"
                                                    : ws_yaml_describe(node, found, sizeof found));
     for (const struct ws_yaml_node *item = node->first; item != NULL; item = item->next) {
-        struct ws_block *entry = ws_arena_alloc(reader->loader->arena, sizeof *entry);
+        struct ws_block *entry = ws_arena_take(reader->loader->arena, sizeof *entry);
         if (entry == NULL)
             return no_memory(reader->error);
         struct block_reader inner = *reader;

@@ -21,11 +21,11 @@ static enum ws_status read_override(struct ws_assignment **assignment, struct ws
     ws_quoted(quoted, text);
     if (equals == NULL || equals == text)
         return ws_fail(error, WS_ERROR_SPEC, "override `%s` should be name=value", quoted);
-    const char *name = ws_arena_copy(arena, text, (size_t)(equals - text));
-    const char *value = ws_arena_copy(arena, equals + 1, strlen(equals + 1));
-    *assignment = ws_arena_alloc(arena, sizeof **assignment);
-    const char **values = (const char **)ws_arena_alloc(arena, sizeof *values);
-    const char *copy = ws_arena_copy(arena, text, strlen(text));
+    const char *name = ws_arena_text(arena, text, (size_t)(equals - text));
+    const char *value = ws_arena_text(arena, equals + 1, strlen(equals + 1));
+    *assignment = ws_arena_take(arena, sizeof **assignment);
+    const char **values = (const char **)ws_arena_take(arena, sizeof *values);
+    const char *copy = ws_arena_text(arena, text, strlen(text));
     if (name == NULL || value == NULL || *assignment == NULL || values == NULL || copy == NULL)
         return ws_fail(error, WS_ERROR_MEMORY, "no memory for an override");
     int setting = 0;
@@ -65,7 +65,7 @@ static enum ws_status name_points(struct ws_config *config, const char *path,
         config->points[i].number = i + 1;
         const char *swept = config->points[i].name;
         size_t size = (size_t)length + strlen(swept) + sizeof "#18446744073709551615";
-        char *name = ws_arena_alloc(&config->text->arena, size);
+        char *name = ws_arena_take(&config->text->arena, size);
         if (name == NULL)
             return ws_fail(error, WS_ERROR_MEMORY, "no memory for the names of %zu points",
                            config->count);

@@ -137,7 +137,7 @@ static enum ws_status name_point(const struct expansion *expansion, const struct
     for (size_t i = 0; i < layer->count; i++)
         size += strlen(ws_setting_at(layer->items[i]->setting).name) +
                 strlen(layer->items[i]->values[choice[i]]) + 2;
-    char *name = ws_arena_alloc(expansion->arena, size);
+    char *name = ws_arena_take(expansion->arena, size);
     if (name == NULL)
         return ws_fail(expansion->error, WS_ERROR_MEMORY, "no memory for a point's name");
     point->name = name;

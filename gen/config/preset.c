@@ -33,7 +33,7 @@ enum ws_status ws_loader_add(const struct ws_block **block, struct ws_loader *lo
                              const char *path, const char *text, size_t size,
                              struct ws_error *error)
 {
-    struct ws_file *file = ws_arena_alloc(loader->arena, sizeof *file);
+    struct ws_file *file = ws_arena_take(loader->arena, sizeof *file);
     if (file == NULL)
         return ws_fail(error, WS_ERROR_MEMORY, "no memory for a config");
     enum ws_status status =

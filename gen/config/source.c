@@ -9,50 +9,6 @@
 #include "gen/words.h"
 #include "runtime/abi/file.h"
 
-struct ws_arena_chunk {
-    struct ws_arena_chunk *next;
-    size_t used, size;
-    max_align_t bytes[];
-};
-
-enum { CHUNK_SIZE = 16384, ALLOC_MAX = 1 << 28 };
-
-void *ws_arena_alloc(struct ws_arena *arena, size_t size)
-{
-    struct ws_arena_chunk *chunk = arena->chunks;
-    size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
-    if (chunk == NULL || chunk->size - chunk->used < size) {
-        size_t room = size > CHUNK_SIZE ? size : CHUNK_SIZE;
-        if (room > ALLOC_MAX)
-            return NULL;
-        chunk = calloc(1, sizeof *chunk + room);
-        if (chunk == NULL)
-            return NULL;
-        *chunk = (struct ws_arena_chunk){.next = arena->chunks, .size = room};
-        arena->chunks = chunk;
-    }
-    void *memory = (char *)chunk->bytes + chunk->used;
-    chunk->used += size;
-    return memory;
-}
-
-char *ws_arena_copy(struct ws_arena *arena, const char *text, size_t length)
-{
-    char *copy = ws_arena_alloc(arena, length + 1);
-    if (copy != NULL)
-        memcpy(copy, text, length);
-    return copy;
-}
-
-void ws_arena_free(struct ws_arena *arena)
-{
-    while (arena->chunks != NULL) {
-        struct ws_arena_chunk *next = arena->chunks->next;
-        free(arena->chunks);
-        arena->chunks = next;
-    }
-}
-
 static bool continues_character(char c)
 {
     return ((unsigned char)c & 0xC0) == 0x80;
@@ -77,7 +33,7 @@ static enum ws_status index_lines(struct ws_source *source, struct ws_arena *are
     size_t count = 0;
     for (size_t i = 0; i <= source->size; i++)
         count += begins_line(source, i);
-    size_t *lines = ws_arena_alloc(arena, count * sizeof *lines);
+    size_t *lines = ws_arena_take(arena, count * sizeof *lines);
     if (lines == NULL)
         return ws_fail(error, WS_ERROR_MEMORY, "no memory for %zu lines of config", count);
     source->lines = lines;
@@ -122,8 +78,8 @@ enum ws_status ws_source_init(struct ws_source *source, struct ws_arena *arena, 
                           "larger than %d bytes; a config has at most that",
                           (int)WS_SOURCE_SIZE_MAX);
     *source = (struct ws_source){.size = size};
-    source->path = ws_arena_copy(arena, path, strlen(path));
-    source->text = ws_arena_copy(arena, text, size);
+    source->path = ws_arena_text(arena, path, strlen(path));
+    source->text = ws_arena_text(arena, text, size);
     if (source->path == NULL || source->text == NULL)
         return ws_fail(error, WS_ERROR_MEMORY, "no memory for %zu bytes of config", size);
     enum ws_status status = index_lines(source, arena, error);

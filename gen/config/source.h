@@ -1,20 +1,11 @@
-/* A text file as it was read, errors that point into it, and the arena that its parts live in. */
+/* A text file as it was read, and errors that point into it. */
 #ifndef WS_GEN_SOURCE_H
 #define WS_GEN_SOURCE_H
 
 #include <stddef.h>
 
+#include "runtime/abi/arena.h"
 #include "runtime/abi/status.h"
-
-/* Memory that is freed at once. A zeroed struct is an empty arena. */
-struct ws_arena {
-    struct ws_arena_chunk *chunks;
-};
-
-/* Zeroed memory, aligned for any type; NULL when there is none. */
-void *ws_arena_alloc(struct ws_arena *arena, size_t size);
-char *ws_arena_copy(struct ws_arena *arena, const char *text, size_t length);
-void ws_arena_free(struct ws_arena *arena);
 
 enum { WS_SOURCE_SIZE_MAX = 256 * 1024 };
 

@@ -19,10 +19,10 @@ static const char *resolve(struct ws_arena *arena, const struct ws_source *sourc
     const char *slash = strrchr(source->path, '/');
     char joined[PATH_MAX];
     if (path[0] == '/' || slash == NULL)
-        return ws_arena_copy(arena, path, strlen(path));
+        return ws_arena_text(arena, path, strlen(path));
     int length =
         snprintf(joined, sizeof joined, "%.*s/%s", (int)(slash - source->path), source->path, path);
-    return length < PATH_MAX ? ws_arena_copy(arena, joined, (size_t)length) : NULL;
+    return length < PATH_MAX ? ws_arena_text(arena, joined, (size_t)length) : NULL;
 }
 
 enum ws_status ws_block_read_shapes(struct ws_block *block, struct ws_arena *arena,
@@ -44,12 +44,12 @@ enum ws_status ws_block_read_shapes(struct ws_block *block, struct ws_arena *are
         return ws_source_fail(error, WS_ERROR_CONFIG, block->source, node->span,
                               "`shapes` has a list of %zu values; give 1 to %d", count,
                               WS_CONFIG_VALUES_MAX);
-    block->shapes = (const char **)ws_arena_alloc(arena, count * sizeof *block->shapes);
+    block->shapes = (const char **)ws_arena_take(arena, count * sizeof *block->shapes);
     for (const struct ws_yaml_node *item = is_list ? node->first : node;
          block->shapes != NULL && item != NULL; item = is_list ? item->next : NULL) {
         const char *shape = is_csv(item->text)
                                 ? resolve(arena, block->source, item->text)
-                                : ws_arena_copy(arena, item->text, strlen(item->text));
+                                : ws_arena_text(arena, item->text, strlen(item->text));
         if (shape != NULL)
             block->shapes[block->shape_count++] = shape;
     }

@@ -122,7 +122,7 @@ static enum ws_status fill_scalar(struct reader *reader, struct fy_event *event,
         return FAIL(reader, node->span, "a NUL character in a value; no name or value has one");
     node->is_quoted =
         event->scalar.value != NULL && fy_token_scalar_style(event->scalar.value) != FYSS_PLAIN;
-    node->text = ws_arena_copy(reader->arena, text, length);
+    node->text = ws_arena_text(reader->arena, text, length);
     if (node->text == NULL)
         return ws_fail(reader->error, WS_ERROR_MEMORY, "no memory for a config value");
     return WS_OK;
@@ -171,7 +171,7 @@ static enum ws_status read_node(struct reader *reader, struct fy_event *event, i
     if (depth > WS_YAML_DEPTH_MAX)
         return FAIL(reader, reader->last, "nested deeper than %d levels; a config needs fewer",
                     WS_YAML_DEPTH_MAX);
-    *node = ws_arena_alloc(reader->arena, sizeof **node);
+    *node = ws_arena_take(reader->arena, sizeof **node);
     if (*node == NULL)
         return ws_fail(reader->error, WS_ERROR_MEMORY, "no memory for a config value");
     (*node)->span = reader->last;

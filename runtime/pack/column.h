@@ -4,7 +4,7 @@
 #define WS_PACK_COLUMN_H
 
 #include "runtime/abi/sha256.h"
-#include "runtime/pack/arena.h"
+#include "runtime/abi/arena.h"
 #include "runtime/pack/variant.h"
 
 enum ws_column_type {

@@ -2,7 +2,7 @@
 #ifndef WS_PACK_COMPOSE_H
 #define WS_PACK_COMPOSE_H
 
-#include "runtime/pack/arena.h"
+#include "runtime/abi/arena.h"
 #include "runtime/pack/delta.h"
 #include "runtime/pack/write.h"
 

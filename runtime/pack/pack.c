@@ -11,6 +11,7 @@ void ws_pack_close(struct ws_pack *pack)
 {
     if (!pack)
         return;
+    ws_index_free(&pack->index);
     ws_arena_free(&pack->arena);
     free(pack);
 }

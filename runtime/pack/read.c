@@ -431,6 +431,8 @@ enum ws_status ws_pack_open(struct ws_pack **pack, const char *path, const char 
     enum ws_status status = ws_pack_database_open(&r.database, r.pack->path, error);
     if (status == WS_OK)
         status = read_tables(&r, digest);
+    if (status == WS_OK)
+        status = ws_index_build(&r.pack->index, r.pack->variants, r.pack->count, error);
     sqlite3_close(r.database);
     if (status == WS_OK)
         *pack = r.pack;

@@ -2,7 +2,8 @@
 #ifndef WS_PACK_STORE_H
 #define WS_PACK_STORE_H
 
-#include "runtime/pack/arena.h"
+#include "runtime/abi/arena.h"
+#include "runtime/pack/index.h"
 #include "runtime/pack/pack.h"
 
 /* Texts that variants share, each by its hash, sorted by hash. */
@@ -17,6 +18,7 @@ struct ws_pack {
     uint32_t count;
     struct ws_pack_text *interfaces, *lever_sets;
     uint32_t interface_count, lever_set_count;
+    struct ws_index index; /* of the variants */
     struct ws_arena arena; /* of all the above and of what it points to */
 };
 

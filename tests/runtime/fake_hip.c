@@ -10,12 +10,17 @@
 #include "runtime/hip.h"
 #include "tests/runtime/hip_properties.h"
 
+/* Lower ones a test makes up: there is no memory. */
+#define FAKE_HIP_ADDRESSES 0x100000
+
 static struct fake_hip state = {.targets = {"gfx1151"}};
 
 WS_API struct fake_hip *fake_hip_state(void)
 {
     return &state;
 }
+
+enum { FUNCTIONS = sizeof state.functions / sizeof *state.functions };
 
 /* Logs a call and answers the code that it is to fail with, or 0. */
 static int called(const char *function)
@@ -148,8 +153,13 @@ int hipMemcpy(void *to, const void *from, size_t bytes, int kind)
 
 int hipMemsetAsync(void *to, int value, size_t bytes, void *stream)
 {
-    (void)stream;
-    memset(to, value, bytes);
+    state.stream = stream;
+    if (state.fills < 8) {
+        state.filled[state.fills][0] = (uintptr_t)to;
+        state.filled[state.fills++][1] = bytes;
+    }
+    if (to != NULL && (uintptr_t)to >= FAKE_HIP_ADDRESSES)
+        memset(to, value, bytes);
     return called("hipMemsetAsync");
 }
 
@@ -189,8 +199,13 @@ int hipModuleUnload(void *module)
 int hipModuleGetFunction(void **function, void *module, const char *name)
 {
     (void)module;
-    snprintf(state.function, sizeof state.function, "%s", name);
-    *function = state.function;
+    int i = 0;
+    while (i < FUNCTIONS - 1 && state.functions[i][0] != '\0' &&
+           strcmp(state.functions[i], name) != 0)
+        i++;
+    snprintf(state.functions[i], sizeof state.functions[i], "%s", name);
+    state.function = state.functions[i];
+    *function = state.functions[i];
     return called("hipModuleGetFunction");
 }
 
@@ -200,9 +215,12 @@ int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsi
 {
     const uint32_t grid[3] = {grid_x, grid_y, grid_z};
     const uint32_t block[3] = {block_x, block_y, block_z};
-    if (function != state.function || parameters != NULL || extra[0] != (void *)1 ||
-        extra[2] != (void *)2 || extra[4] != (void *)3)
+    const char *name = function;
+    if (name < state.functions[0] || name > state.functions[FUNCTIONS - 1] || parameters != NULL ||
+        extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4] != (void *)3)
         return 1;
+    size_t length = strlen(state.launched);
+    snprintf(state.launched + length, sizeof state.launched - length, "%s ", name);
     state.args_size = *(size_t *)extra[3];
     memcpy(state.args, extra[1], state.args_size);
     memcpy(state.grid, grid, sizeof grid);

@@ -19,7 +19,11 @@ struct fake_hip {
     int device;
     uint32_t grid[3], block[3], dynamic_lds;
     void *stream;
-    char function[256];
+    char functions[8][256]; /* names of those asked for; a handle is the address of one */
+    const char *function;   /* the last one asked for */
+    char launched[1024];    /* names of those launched, each followed by a space */
+    uint64_t filled[8][2];  /* address and bytes of each fill */
+    int fills;
     unsigned char args[1024];
     size_t args_size;
     int launches, live_events, live_modules;

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "tools/wavesmith/command.h"
+#include "tools/wavesmith/bench.h"
 #include "tools/wavesmith/kind.h"
 #include "tools/wavesmith/output.h"
 #include "tools/wavesmith/points.h"
@@ -61,16 +61,16 @@ static double lesser(double best, double value, int repeat)
 }
 
 /* "model name : ..." of /proc/cpuinfo. */
-static void cpu_name(char name[128])
+void ws_cpu_name(char name[WS_CPU_NAME_SIZE])
 {
     char line[256];
-    snprintf(name, 128, "unknown CPU");
+    snprintf(name, WS_CPU_NAME_SIZE, "unknown CPU");
     FILE *file = fopen("/proc/cpuinfo", "re");
     while (file && fgets(line, sizeof line, file)) {
         char *value = strstr(line, ": ");
         if (strncmp(line, "model name", 10) != 0 || !value)
             continue;
-        snprintf(name, 128, "%.*s", (int)strcspn(value + 2, "\n"), value + 2);
+        snprintf(name, WS_CPU_NAME_SIZE, "%.*s", (int)strcspn(value + 2, "\n"), value + 2);
         break;
     }
     if (file)
@@ -169,8 +169,8 @@ static enum ws_status time_emulator(const struct ws_arguments *arguments, struct
 
 static int print_bench(const struct compile_times *times, const struct speed *speed, bool as_json)
 {
-    char cpu[128];
-    cpu_name(cpu);
+    char cpu[WS_CPU_NAME_SIZE];
+    ws_cpu_name(cpu);
     if (as_json)
         return ws_print_json(json_pack("{s:s, s:i, s:{s:f, s:f, s:f, s:f, s:f}, s:{s:f, s:f}}",
                                        "cpu", cpu, "best_of", (int)REPEATS, "stages_ms", "emit",
@@ -219,8 +219,8 @@ static enum ws_status time_sweep(const struct ws_arguments *arguments, unsigned 
 
 static int print_sweeps(const struct sweep_time times[SWEEPS], bool identical, bool as_json)
 {
-    char cpu[128];
-    cpu_name(cpu);
+    char cpu[WS_CPU_NAME_SIZE];
+    ws_cpu_name(cpu);
     if (as_json)
         return ws_print_json(
             json_pack("{s:s, s:I, s:b, s:{s:f, s:f}, s:{s:f, s:f}}", "cpu", cpu, "points",
@@ -270,6 +270,13 @@ int ws_command_bench(const struct ws_arguments *arguments)
 {
     struct ws_error error;
     size_t points = 0;
+    if (strcmp(arguments->operand, "pack") == 0)
+        return ws_bench_pack(arguments);
+    if (arguments->operands.count > 1) {
+        ws_fail(&error, WS_ERROR_ARGUMENT, "`wavesmith bench` takes one config, '%s' is too much",
+                arguments->operands.items[1]);
+        return ws_report_error(&error);
+    }
     if (count_points(arguments, &points, &error) != WS_OK)
         return ws_report_error(&error);
     if (points > 1)

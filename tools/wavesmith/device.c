@@ -7,14 +7,9 @@
 #include <unistd.h>
 
 /* Beside this program: ../lib of the build tree or, as WS_LIBRARY_FOLDER, of the installation. */
-enum ws_status ws_tool_find_emulator(char path[PATH_MAX], struct ws_error *error)
+enum ws_status ws_tool_find_library(char path[PATH_MAX], const char *name, struct ws_error *error)
 {
     static const char *const folders[] = {"lib", WS_LIBRARY_FOLDER};
-    const char *chosen = getenv("WS_EMU_LIBRARY");
-    if (chosen && chosen[0]) {
-        snprintf(path, PATH_MAX, "%s", chosen);
-        return WS_OK;
-    }
     char program[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[length > 0 ? length : 0] = '\0';
@@ -24,13 +19,26 @@ enum ws_status ws_tool_find_emulator(char path[PATH_MAX], struct ws_error *error
             *slash = '\0';
     }
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; ++i) {
-        int size = snprintf(path, PATH_MAX, "%s/%s/libwavesmith_emu.so", program, folders[i]);
+        int size = snprintf(path, PATH_MAX, "%s/%s/%s", program, folders[i], name);
         if (size < PATH_MAX && access(path, R_OK) == 0)
             return WS_OK;
     }
-    return ws_fail(error, WS_ERROR_ENVIRONMENT,
-                   "no libwavesmith_emu.so in %s/lib or %s/%s; WS_EMU_LIBRARY may name one",
-                   program, program, WS_LIBRARY_FOLDER);
+    return ws_fail(error, WS_ERROR_ENVIRONMENT, "no %s in %s/lib or %s/%s", name, program, program,
+                   WS_LIBRARY_FOLDER);
+}
+
+enum ws_status ws_tool_find_emulator(char path[PATH_MAX], struct ws_error *error)
+{
+    struct ws_error detail;
+    const char *chosen = getenv("WS_EMU_LIBRARY");
+    if (chosen && chosen[0]) {
+        snprintf(path, PATH_MAX, "%s", chosen);
+        return WS_OK;
+    }
+    enum ws_status status = ws_tool_find_library(path, "libwavesmith_emu.so", &detail);
+    return status == WS_OK
+               ? WS_OK
+               : ws_fail(error, status, "%s; WS_EMU_LIBRARY may name one", detail.message);
 }
 
 /* The functions of tools/emu/emu.h by name, and where each one's pointer is kept. */

@@ -25,6 +25,9 @@ struct ws_tool_device {
     struct ws_emulator emulator; /* of use if is_emulator */
 };
 
+/* A library of this project's by its file name, beside this program. */
+enum ws_status ws_tool_find_library(char path[PATH_MAX], const char *name, struct ws_error *error);
+
 /* The emulator's library: WS_EMU_LIBRARY, else the one beside this program. */
 enum ws_status ws_tool_find_emulator(char path[PATH_MAX], struct ws_error *error);
 

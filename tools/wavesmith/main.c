@@ -55,12 +55,14 @@ static const struct ws_command commands[] = {
          WS_TAKES(timeout) | WS_TAKES(times) | WS_TAKES(state) | WS_TAKES(format) | WS_TAKES(json) |
          WS_TAKES(output),
      ws_command_sweep},
-    {"bench", "CONFIG", "time the compiler's stages and the emulator",
+    {"bench", "CONFIG...", "time the compiler's stages and the emulator, or the runtime",
      "Best of 5, CPU time of one core. Of a config with more points than one: a sweep over them "
      "with\n"
      "one worker and with two, whose results must be the same bytes. Timings never change the "
      "exit\n"
-     "code.\n",
+     "code.\n"
+     "`wavesmith bench pack [PACK]` times the runtime instead: opening the pack (by default a\n"
+     "made-up one of 1000 variants), selecting from it, launching on a driver that does nothing.\n",
      TAKES_CONFIG | WS_TAKES(backend) | WS_TAKES(timeout) | WS_TAKES(json), ws_command_bench},
     {"schedule", "CONFIG", "simulate the order of a backward's workgroups on compute units",
      "Every workgroup of the main launch goes to the unit that is free first, in the order of the\n"

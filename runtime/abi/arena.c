@@ -1,4 +1,4 @@
-#include "runtime/pack/arena.h"
+#include "runtime/abi/arena.h"
 
 #include <stdalign.h>
 #include <stdint.h>

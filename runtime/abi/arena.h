@@ -1,6 +1,6 @@
 /* Memory that is freed all at once. */
-#ifndef WS_PACK_ARENA_H
-#define WS_PACK_ARENA_H
+#ifndef WS_ABI_ARENA_H
+#define WS_ABI_ARENA_H
 
 #include <stddef.h>
 

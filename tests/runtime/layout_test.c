@@ -1,0 +1,198 @@
+/* What the runtime checks of an argument block: all of the block, and no more and no less than the
+ * generator, which checks the same from the spec. */
+#include <math.h>
+
+#include "gen/wavesmith.h"
+#include "runtime/check.h"
+#include "tests/random.h"
+
+enum { PROBLEMS = 4000 };
+
+static uint64_t seed;
+
+static uint32_t draw(uint32_t below)
+{
+    return (uint32_t)(next_random(&seed) % below);
+}
+
+/* How often the layout of a kind speaks of the argument at an offset. */
+static int count_mentions(const struct ws_layout *layout, uint32_t offset)
+{
+    int count = 0;
+    for (int i = 0; i < layout->tensor_count; i++) {
+        count += layout->tensors[i].pointer == offset;
+        for (int axis = 0; axis < WS_LAYOUT_AXES; axis++)
+            count += layout->tensors[i].stride[axis] == offset &&
+                     layout->tensors[i].stride[axis] != WS_NO_AXIS;
+    }
+    for (int i = 0; i < layout->array_count; i++)
+        count += layout->arrays[i].pointer == offset;
+    for (int i = 0; i < layout->size_count; i++)
+        count += layout->sizes[i].argument == offset;
+    for (int i = 0; i < layout->factor_count; i++)
+        count += layout->factors[i].argument == offset;
+    return count + (offset != 0 && layout->window_left == offset) +
+           (offset != 0 && layout->window_right == offset);
+}
+
+static void every_argument_has_one_meaning(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < WS_KERNEL_KIND_COUNT; kind++) {
+        const struct ws_arg_table *table = ws_arg_table((enum ws_kernel_kind)kind);
+        for (uint32_t i = 0; i < table->count; i++) {
+            int mentions =
+                count_mentions(ws_layout((enum ws_kernel_kind)kind), table->args[i].offset);
+            if (mentions != 1)
+                fail_msg("%s of %s is in the layout %d times", table->args[i].name,
+                         table->kind_name, mentions);
+        }
+    }
+}
+
+struct problem {
+    struct ws_spec spec;
+    struct ws_variant variant;
+    struct ws_plan plan;
+    union {
+        struct ws_fmha_fwd_args fmha_fwd;
+        struct ws_gemm_args gemm;
+        unsigned char bytes[1024];
+    } args;
+    size_t size;
+};
+
+static void draw_spec(struct ws_spec *spec)
+{
+    static const int alignments[] = {2, 4, 8, 16};
+    ws_spec_init(spec, draw(3) > 0 ? WS_KERNEL_FMHA_FWD : WS_KERNEL_GEMM);
+    spec->alignment = alignments[draw(4)];
+    if (spec->kind == WS_KERNEL_GEMM) {
+        spec->out = draw(2) ? WS_OUT_F32 : WS_OUT_SAME;
+        return;
+    }
+    spec->head_dim_qk = spec->head_dim_v = 64;
+    spec->mask = (enum ws_mask)draw(3);
+    spec->window_left = spec->window_right = spec->mask == WS_MASK_WINDOW ? 5 : WS_WINDOW_OPEN;
+    spec->v_layout = (enum ws_v_layout)draw(2);
+    spec->lse = draw(2);
+    spec->varlen = draw(2);
+    spec->softcap = draw(2);
+    spec->sink = draw(2);
+    spec->alibi = draw(2);
+    spec->bias = draw(2);
+}
+
+static void take_spec(struct ws_variant *variant, const struct ws_spec *spec)
+{
+    *variant = (struct ws_variant){.kind = spec->kind,
+#define CHOICE(name, meaning) .name = spec->name,
+#define INTEGER(name, meaning) .name = spec->name,
+#define FLAG(name, meaning) .name = spec->name,
+#include "runtime/pack/problem.def"
+#undef CHOICE
+#undef INTEGER
+#undef FLAG
+                                   .alignment = spec->alignment};
+}
+
+/* Sizes, some of them 0 or 1, of which the others matter nothing. */
+static void draw_sizes(struct problem *p)
+{
+    int64_t *sizes = p->plan.sizes;
+    const bool is_gemm = p->spec.kind == WS_KERNEL_GEMM;
+    sizes[WS_SIZE_B] = is_gemm ? 1 + draw(3) : draw(4);
+    sizes[WS_SIZE_Hk] = 1 + draw(2);
+    sizes[WS_SIZE_Hq] = sizes[WS_SIZE_Hk] * (1 + draw(2));
+    sizes[WS_SIZE_Sq] = draw(4) ? 1 + draw(100) : draw(2);
+    sizes[WS_SIZE_Sk] = draw(4) ? 1 + draw(100) : draw(2);
+    sizes[WS_SIZE_Dqk] = sizes[WS_SIZE_Dv] = 64;
+    sizes[WS_SIZE_M] = 1 + draw(3);
+    sizes[WS_SIZE_N] = 1 + draw(3);
+    sizes[WS_SIZE_K] = 1 + draw(40);
+}
+
+/* Everything aligned, more than is asked for. */
+static void fill_args(struct problem *p)
+{
+    const struct ws_arg_table *table = ws_arg_table(p->spec.kind);
+    const struct ws_layout *layout = ws_layout(p->spec.kind);
+    const uint64_t address = UINT64_C(1) << 40, stride = 1024;
+    const float one = 1;
+    p->size = table->size;
+    for (uint32_t i = 0; i < table->count; i++) {
+        const struct ws_arg *arg = &table->args[i];
+        unsigned char *at = p->args.bytes + arg->offset;
+        if (arg->type == WS_ARG_F32)
+            memcpy(at, &one, sizeof one);
+        else if (arg->type == WS_ARG_PTR)
+            memcpy(at, &address, sizeof address);
+        else if (arg->type == WS_ARG_I64)
+            memcpy(at, &stride, sizeof stride);
+    }
+    for (int i = 0; i < layout->size_count; i++) {
+        int32_t size = (int32_t)p->plan.sizes[layout->sizes[i].size];
+        memcpy(p->args.bytes + layout->sizes[i].argument, &size, sizeof size);
+    }
+    if (p->spec.kind == WS_KERNEL_FMHA_FWD) {
+        p->args.fmha_fwd.window_left = p->spec.window_left;
+        p->args.fmha_fwd.window_right = p->spec.window_right;
+    }
+}
+
+/* Changes an argument that is no size; returns it. */
+static const struct ws_arg *spoil(struct problem *p)
+{
+    static const uint64_t pointers[] = {0, 1, 2, 4, 8, 16, 0x1002, 0x1004, 0x1008, 0x1010};
+    static const int64_t strides[] = {0, 1, 2, 3, 4, 6, 8, 12, -1, -8, -1024, INT64_MIN};
+    static const float factors[] = {0, -0.0F, -1, 1e-40F, 3e38F, INFINITY, NAN};
+    const struct ws_arg_table *table = ws_arg_table(p->spec.kind);
+    const struct ws_arg *arg = &table->args[draw(table->count)];
+    unsigned char *at = p->args.bytes + arg->offset;
+    if (arg->type == WS_ARG_PTR)
+        memcpy(at, &pointers[draw(sizeof pointers / sizeof *pointers)], sizeof *pointers);
+    else if (arg->type == WS_ARG_I64)
+        memcpy(at, &strides[draw(sizeof strides / sizeof *strides)], sizeof *strides);
+    else if (arg->type == WS_ARG_F32)
+        memcpy(at, &factors[draw(sizeof factors / sizeof *factors)], sizeof *factors);
+    return arg;
+}
+
+static void the_generator_checks_the_same(void **state)
+{
+    (void)state;
+    int accepted = 0, refused = 0;
+    for (int i = 0; i < PROBLEMS; i++) {
+        struct problem p = {0};
+        struct ws_block_rules rules;
+        struct ws_error error = {0}, theirs = {0};
+        uint32_t workgroups = 0;
+        draw_spec(&p.spec);
+        if (ws_spec_check(&p.spec, &error) != WS_OK)
+            continue;
+        take_spec(&p.variant, &p.spec);
+        draw_sizes(&p);
+        fill_args(&p);
+        const struct ws_arg *arg = spoil(&p);
+        assert_ok(ws_block_rules_make(&rules, &p.variant, &p.plan, &error), &error);
+        assert_true(rules.check_count <= WS_LAYOUT_CHECKS_MAX);
+        bool ours_ok = ws_block_check(&rules, p.args.bytes, &error) == WS_OK;
+        bool theirs_ok = ws_launch_grid(&p.spec, &p.args, p.size, &workgroups, &theirs) == WS_OK;
+        if (ours_ok != theirs_ok)
+            fail_msg("%s: %s, here; %s, there", arg->name, ours_ok ? "fine" : error.message,
+                     theirs_ok ? "fine" : theirs.message);
+        accepted += ours_ok;
+        refused += !ours_ok;
+    }
+    assert_true(accepted > PROBLEMS / 8 && refused > PROBLEMS / 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_argument_has_one_meaning),
+        cmocka_unit_test(the_generator_checks_the_same),
+    };
+    seed = test_seed();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
