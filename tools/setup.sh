@@ -6,11 +6,11 @@ set -u
 
 packages='gcc g++ cmake ninja-build pkg-config git python3
 llvm-22-dev liblld-22-dev lld-22 clang-22 clang-format-22 clang-tidy-22 libclang-rt-22-dev
-libfyaml-dev libmd-dev libjansson-dev libcmocka-dev
+libfyaml-dev libjansson-dev libcmocka-dev
 libelf-dev nettle-dev libsqlite3-dev libzstd-dev zlib1g-dev libamd-comgr2 libamdhip64-dev'
 case ${1:-} in
 '') ;;
---full) packages="$packages debootstrap wget" ;;
+--full) packages="$packages debootstrap wget slurm-wlm munge" ;;
 *)
     echo 'usage: tools/setup.sh [--full]' >&2
     exit 2

@@ -1,6 +1,7 @@
 #!/bin/sh
 # test.sh [--full]: installs what is missing, builds with warnings as errors, runs all tests.
-# --full adds what takes long: thousands of problems, fuzzing, newer comgr releases.
+# --full adds what takes long: thousands of problems, fuzzing, newer comgr releases, a pack built by
+# Slurm.
 set -eu
 cd "$(dirname "$0")/.."
 build=${WS_BUILD:-build}
@@ -40,14 +41,16 @@ if [ -n "$full" ]; then
     tools/build.sh "$build-fuzz" --target fuzz_targets -DWAVESMITH_FUZZ=ON -DWAVESMITH_SANITIZE=ON \
         -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22
     ctest --test-dir "$build-fuzz" --no-tests=error --output-on-failure -L fuzz
-    code=0
-    tests/comgr_newer.sh "$build" || code=$?
-    case $code in
-    0) ;;
-    77) skip "tests/comgr_newer.sh (it says why above)" ;;
-    *) exit "$code" ;;
-    esac
+    for script in tests/comgr_newer.sh tests/slurm.sh; do
+        code=0
+        $script "$build" || code=$?
+        case $code in
+        0) ;;
+        77) skip "$script (it says why above)" ;;
+        *) exit "$code" ;;
+        esac
+    done
 else
-    skip "the tests labelled full and tests/comgr_newer.sh (they take long; use --full)"
+    skip "the tests labelled full, tests/comgr_newer.sh and tests/slurm.sh (they take long; use --full)"
 fi
 echo "skipped: $(printf '%s' "$skipped" | grep -c .)$skipped"

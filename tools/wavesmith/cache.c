@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sha2.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/abi/sha256.h"
 #include "tools/wavesmith/output.h"
 
 static const char magic[] = "wavesmith entry 1\n";
 enum {
+    SUM_LENGTH = WS_SHA256_SIZE - 1,
     MAGIC_LENGTH = sizeof magic - 1,
-    HEADER_SIZE = MAGIC_LENGTH + SHA256_DIGEST_LENGTH,
+    HEADER_SIZE = MAGIC_LENGTH + SUM_LENGTH,
     NAME_LENGTH = WS_CACHE_KEY_SIZE - 1 - 2, /* the first two digits are the folder's name */
     STRAY_SECONDS = 3600,
     TRIMS_A_LIMIT = 16 /* the limit is enforced whenever this part of it was written */
@@ -62,14 +63,14 @@ enum ws_status ws_cache_open(struct ws_cache *cache, const char *folder, uint64_
 
 void ws_cache_key(char key[WS_CACHE_KEY_SIZE], const char *text, ...)
 {
-    SHA2_CTX hash;
+    struct ws_sha256 hash;
     va_list more;
-    SHA256Init(&hash);
+    ws_sha256_begin(&hash);
     va_start(more, text);
     for (; text; text = va_arg(more, const char *))
-        SHA256Update(&hash, (const uint8_t *)text, strlen(text) + 1);
+        ws_sha256_add(&hash, text, strlen(text) + 1);
     va_end(more);
-    SHA256End(&hash, key);
+    ws_sha256_end(&hash, key);
 }
 
 static void entry_path(const struct ws_cache *cache, const char *key, char path[PATH_MAX])
@@ -81,14 +82,11 @@ static void entry_path(const struct ws_cache *cache, const char *key, char path[
 /* Whether a file is what ws_cache_keep wrote. */
 static bool is_whole(const uint8_t *file, size_t size)
 {
-    uint8_t sum[SHA256_DIGEST_LENGTH];
-    SHA2_CTX hash;
+    char sum[WS_SHA256_SIZE];
     if (size < HEADER_SIZE || memcmp(file, magic, MAGIC_LENGTH) != 0)
         return false;
-    SHA256Init(&hash);
-    SHA256Update(&hash, file + HEADER_SIZE, size - HEADER_SIZE);
-    SHA256Final(sum, &hash);
-    return memcmp(sum, file + MAGIC_LENGTH, sizeof sum) == 0;
+    ws_sha256(file + HEADER_SIZE, size - HEADER_SIZE, sum);
+    return memcmp(sum, file + MAGIC_LENGTH, SUM_LENGTH) == 0;
 }
 
 bool ws_cache_find(struct ws_cache *cache, const char *key, uint8_t **bytes, size_t *size)
@@ -116,8 +114,8 @@ bool ws_cache_find(struct ws_cache *cache, const char *key, uint8_t **bytes, siz
 void ws_cache_keep(struct ws_cache *cache, const char *key, const void *bytes, size_t size)
 {
     char path[PATH_MAX];
+    char sum[WS_SHA256_SIZE];
     struct ws_error error = {0};
-    SHA2_CTX hash;
     if (!cache->folder[0])
         return;
     uint8_t *file = malloc(HEADER_SIZE + size);
@@ -125,9 +123,8 @@ void ws_cache_keep(struct ws_cache *cache, const char *key, const void *bytes, s
         return;
     memcpy(file, magic, MAGIC_LENGTH);
     memcpy(file + HEADER_SIZE, bytes, size);
-    SHA256Init(&hash);
-    SHA256Update(&hash, bytes, size);
-    SHA256Final(file + MAGIC_LENGTH, &hash);
+    ws_sha256(bytes, size, sum);
+    memcpy(file + MAGIC_LENGTH, sum, SUM_LENGTH);
     entry_path(cache, key, path);
     char *name = strrchr(path, '/');
     *name = '\0';

@@ -85,32 +85,44 @@ static const struct ws_command commands[] = {
          WS_TAKES(device) | WS_TAKES(no_strict) | WS_TAKES(seed) | WS_TAKES(timeout) |
          WS_TAKES(jobs),
      ws_command_run},
+    {"pack", "COMMAND", "build, list and check kernel packs", "", 0, NULL},
 };
 
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+static const struct ws_command_group top = {"", commands, sizeof commands / sizeof commands[0]};
 
-static void print_usage(FILE *stream)
+static const char *short_name(const struct ws_command_group *group, int index)
 {
-    fputs("usage: wavesmith COMMAND [options]\n\n", stream);
-    for (int i = 0; i < COMMAND_COUNT; ++i)
-        fprintf(stream, "  %-8s %-13s %s\n", commands[i].name,
-                commands[i].operand ? commands[i].operand : "", commands[i].summary);
-    fputs("\nwavesmith COMMAND --help shows a command's options; --version the version.\n"
-          "Exit code: 0 fine, 1 a check failed or nothing was checked, 2 bad usage or input,\n"
-          "3 no device, no backend or no memory. With --json an error is on stdout too:\n"
-          "{\"error\": {\"code\", \"message\", \"file\", \"line\", \"column\"}}.\n",
-          stream);
+    return group->commands[index].name + strlen(group->prefix);
 }
 
-static int unknown_command(const char *name)
+static void print_usage(const struct ws_command_group *group, FILE *stream)
 {
-    const char *names[COMMAND_COUNT + 1] = {NULL};
-    for (int i = 0; i < COMMAND_COUNT; ++i)
-        names[i] = commands[i].name;
+    fprintf(stream, "usage: wavesmith %sCOMMAND [options]\n\n", group->prefix);
+    for (int i = 0; i < group->count; ++i)
+        fprintf(stream, "  %-8s %-13s %s\n", short_name(group, i),
+                group->commands[i].operand ? group->commands[i].operand : "",
+                group->commands[i].summary);
+    fprintf(stream,
+            "\nwavesmith %sCOMMAND --help shows a command's options; --version the version.\n"
+            "Exit code: 0 fine, 1 a check failed or nothing was checked, 2 bad usage or input,\n"
+            "3 no device, no backend or no memory. With --json an error is on stdout too:\n"
+            "{\"error\": {\"code\", \"message\", \"file\", \"line\", \"column\"}}.\n",
+            group->prefix);
+}
+
+enum { NAMES_MAX = 32 };
+
+static int unknown_command(const struct ws_command_group *group, const char *name)
+{
+    const char *names[NAMES_MAX + 1] = {NULL};
+    for (int i = 0; i < group->count && i < NAMES_MAX; ++i)
+        names[i] = short_name(group, i);
     const char *nearest = ws_nearest_name(name, names);
-    fprintf(stderr, "wavesmith: error: no command named '%s'; %s%s%s\n", name,
-            nearest ? "did you mean '" : "`wavesmith --help` lists them", nearest ? nearest : "",
-            nearest ? "'?" : "");
+    fprintf(stderr, "wavesmith: error: no command named '%s%s'; ", group->prefix, name);
+    if (nearest)
+        fprintf(stderr, "did you mean '%s'?\n", nearest);
+    else
+        fprintf(stderr, "`wavesmith %s--help` lists them\n", group->prefix);
     return WS_EXIT_USAGE;
 }
 
@@ -145,23 +157,30 @@ static int close_stdout(int code)
     return code != WS_EXIT_OK ? code : WS_EXIT_USAGE;
 }
 
-int main(int argc, char **argv)
+/* The command that argv[1] names. */
+static int run_group(const struct ws_command_group *group, int argc, char **argv)
 {
-    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of its write */
     if (argc < 2) {
-        print_usage(stderr);
+        print_usage(group, stderr);
         return WS_EXIT_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        print_usage(stdout);
-        return close_stdout(WS_EXIT_OK);
+        print_usage(group, stdout);
+        return WS_EXIT_OK;
     }
-    if (strcmp(argv[1], "--version") == 0) {
+    for (int i = 0; i < group->count; ++i)
+        if (strcmp(argv[1], short_name(group, i)) == 0)
+            return group->commands[i].run ? run_command(&group->commands[i], argc, argv)
+                                          : run_group(&ws_pack_group, argc - 1, argv + 1);
+    return unknown_command(group, argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of its write */
+    if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
         printf("wavesmith %s\n", ws_version());
         return close_stdout(WS_EXIT_OK);
     }
-    for (int i = 0; i < COMMAND_COUNT; ++i)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return close_stdout(run_command(&commands[i], argc, argv));
-    return unknown_command(argv[1]);
+    return close_stdout(run_group(&top, argc, argv));
 }

@@ -3,11 +3,11 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <sha2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "runtime/abi/sha256.h"
 #include "tools/wavesmith/cache.h"
 #include "tools/wavesmith/command.h"
 #include "tools/wavesmith/output.h"
@@ -47,11 +47,11 @@ static void state_path(const struct ws_arguments *arguments, char path[PATH_MAX]
     } else {
         char config[PATH_MAX];
         char folder[PATH_MAX];
-        char hash[SHA256_DIGEST_STRING_LENGTH];
+        char hash[WS_SHA256_SIZE];
         ws_cache_home(folder);
         if (!folder[0] || !realpath(arguments->operand, config))
             return;
-        SHA256Data((const uint8_t *)config, strlen(config), hash);
+        ws_sha256(config, strlen(config), hash);
         int length = snprintf(path, PATH_MAX, "%s/sweep-%.16s.state", folder, hash);
         if (length < 0 || length >= PATH_MAX)
             path[0] = '\0';

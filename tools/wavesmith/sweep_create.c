@@ -1,9 +1,9 @@
 /* From a command line to the tasks of a sweep. */
-#include <sha2.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gen/words.h"
+#include "runtime/abi/sha256.h"
 #include "tools/wavesmith/sweep.h"
 
 /* Of the inputs, unless --seed says another: a sweep gives the same results each time. */
@@ -55,7 +55,7 @@ static void set_key(const struct ws_sweep *sweep, struct ws_sweep_task *task)
               arguments->sample ? arguments->sample : "-",
               arguments->device ? arguments->device : "-",
               arguments->backend ? arguments->backend : "-");
-    SHA256Data((const uint8_t *)text, strlen(text), task->key);
+    ws_sha256(text, strlen(text), task->key);
 }
 
 static enum ws_status add_problem(struct ws_sweep *sweep, size_t point,

@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sha2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/abi/sha256.h"
 #include "tools/wavesmith/fingerprint.h"
 
 enum { CHECKSUM_LENGTH = 16, KEY_LENGTH = WS_SWEEP_KEY_SIZE - 1 };
@@ -21,9 +21,9 @@ static enum ws_status state_error(struct ws_error *error, const char *verb, cons
                    strerror(errno));
 }
 
-static void checksum(const char *text, size_t size, char sum[SHA256_DIGEST_STRING_LENGTH])
+static void checksum(const char *text, size_t size, char sum[WS_SHA256_SIZE])
 {
-    SHA256Data((const uint8_t *)text, size, sum);
+    ws_sha256(text, size, sum);
     sum[CHECKSUM_LENGTH] = '\0';
 }
 
@@ -73,7 +73,7 @@ static bool give(struct ws_sweep_task **sorted, size_t count, const char *key, c
 /* Whether a line is a whole record: checksum, blank, key, blank, JSON. */
 static bool is_whole(const char *line)
 {
-    char sum[SHA256_DIGEST_STRING_LENGTH] = "";
+    char sum[WS_SHA256_SIZE] = "";
     size_t length = strlen(line);
     if (length < CHECKSUM_LENGTH + 1 + KEY_LENGTH + 2 || line[CHECKSUM_LENGTH] != ' ' ||
         line[CHECKSUM_LENGTH + 1 + KEY_LENGTH] != ' ')
@@ -148,8 +148,8 @@ static enum ws_status read_text(struct ws_sweep_state *state, char **text, size_
 static enum ws_status begin(struct ws_sweep_state *state, struct ws_sweep *sweep, char *text,
                             size_t size, size_t *kept, struct ws_error *error)
 {
-    char first[sizeof magic + SHA256_DIGEST_STRING_LENGTH + 1];
-    char build[SHA256_DIGEST_STRING_LENGTH];
+    char first[sizeof magic + WS_SHA256_SIZE + 1];
+    char build[WS_SHA256_SIZE];
     size_t known = size < sizeof magic - 1 ? size : sizeof magic - 1;
     if (memcmp(text, magic, known) != 0)
         return ws_fail(error, WS_ERROR_IO,
@@ -197,7 +197,7 @@ enum ws_status ws_sweep_state_add(struct ws_sweep_state *state, const struct ws_
 {
     if (!state->path)
         return WS_OK;
-    char sum[SHA256_DIGEST_STRING_LENGTH];
+    char sum[WS_SHA256_SIZE];
     size_t size = CHECKSUM_LENGTH + 1 + KEY_LENGTH + 1 + strlen(task->record) + 1;
     char *line = malloc(size + 1);
     if (!line)

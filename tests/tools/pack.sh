@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# pack.sh WAVESMITH FOLDER CONFIGS: the commands of packs, on configs/packs/quick.yaml.
+set -u
+wavesmith=$1
+configs=$3
+cd "$2" || exit 1
+rm -rf pack && mkdir pack && cd pack || exit 1
+failures=0
+fail() {
+    echo "FAILED: $1" >&2
+    failures=$((failures + 1))
+}
+ws() { "$wavesmith" pack "$@" >out.txt 2>err.txt; }
+# expect CODE FILE 'WORDS' WHAT, of the command just run
+expect() {
+    local code=$?
+    [ "$code" -eq "$1" ] || fail "$4: exit code $code instead of $1: $(cat out.txt err.txt)"
+    grep -qE -- "$3" "$2" || fail "$4: $(cat out.txt err.txt)"
+}
+quick=$configs/packs/quick.yaml
+
+# The same bytes for any number of jobs, with and without a cache, and in shards.
+ws build "$quick" -o one.pack --jobs 1 --cache cache
+expect 0 out.txt '^one.pack: [12][0-9] variants, 0 failed, 0 skipped, digest [0-9a-f]{64}$' 'build'
+variants=$(sed 's/.*: \([0-9]*\) variants.*/\1/' out.txt)
+ws build "$quick" -o two.pack --jobs 2 --no-cache
+expect 0 out.txt "$variants variants" 'build without a cache'
+cmp one.pack two.pack || fail '1 and 2 jobs differ'
+ws build "$quick" -o cached.pack --jobs 2 --cache cache
+expect 0 out.txt "$variants variants" 'build from the cache'
+cmp one.pack cached.pack || fail 'the cache changes the pack'
+for i in 1 2 3; do
+    ws build "$quick" -o shard$i.pack --shard $i/3 --cache cache || fail "shard $i: $(cat err.txt)"
+done
+ws merge shard3.pack shard1.pack shard2.pack one.pack -o merged.pack
+expect 0 out.txt '^merged.pack: digest' 'merge'
+cmp one.pack merged.pack || fail 'shards differ from the whole'
+digest=$("$wavesmith" pack digest one.pack)
+
+# The plan of a build is one that ninja runs.
+ws plan "$quick" -o planned.pack --shards 2 --ninja plan.ninja
+expect 0 out.txt 'plan.ninja: 2 shards' 'plan'
+XDG_CACHE_HOME=$PWD/home ninja -f plan.ninja >ninja.txt || fail "ninja: $(cat ninja.txt)"
+cmp one.pack planned.pack || fail 'a planned build differs'
+
+# Listing, showing, taking out.
+ws ls one.pack
+expect 0 out.txt "^$variants of $variants variants" 'ls'
+ws ls one.pack --arch gfx942 --where mask=window
+expect 0 out.txt "^2 of $variants variants" 'ls, filtered'
+ws ls one.pack --where v_mode=gather --json
+expect 0 out.txt '"alignment": 2' 'ls by a lever'
+ws ls one.pack --where maks=window
+expect 2 err.txt 'maks=window' 'ls by nothing'
+symbol=$("$wavesmith" pack ls one.pack --where softcap=0 --json | grep '"symbol"' | head -n 1 | cut -d'"' -f4)
+ws show one.pack "$symbol"
+expect 0 out.txt '^grid +v1 ' 'show'
+ws show one.pack "$symbol" --json
+expect 0 out.txt '"lever_values"' 'show as JSON'
+ws show one.pack fmha
+expect 2 err.txt "no variant has the symbol 'fmha'" 'show nothing'
+ws extract one.pack "$symbol" -o kernel.hsaco
+expect 0 out.txt '^kernel.hsaco: ' 'extract'
+"$wavesmith" inspect kernel.hsaco | grep -q "$symbol" || fail 'what was extracted is not the kernel'
+
+# Why a problem gets the variant it gets: few queries the one for few, others the other, and those that
+# lost are there with their reasons.
+problem=(arch=gfx1151 mask=causal head_dim=64)
+ws why one.pack "${problem[@]}" lse=false B=1,Hq=2,Hk=1,Sq=1,Sk=300
+expect 0 out.txt '^selected +[0-9.e+]+ +fmha_fwd_gfx1151' 'why'
+[ "$(grep -c . out.txt)" -eq "$variants" ] || fail "why: not every candidate: $(cat out.txt)"
+grep -q '^target .*gfx942' out.txt || fail "why: other targets: $(cat out.txt)"
+ws why one.pack "${problem[@]}" lse=false B=1,Hq=2,Hk=1,Sq=100,Sk=300
+expect 1 out.txt '^constraint .*100' 'why not'
+ws why one.pack "${problem[@]}" alignment=2 B=1 Hq=2 Hk=1 Sq=100 Sk=300 --json
+expect 0 out.txt '"verdict": "alignment"' 'why, as JSON'
+ws why one.pack mask=sideways D=64
+expect 2 err.txt 'sideways' 'why of no problem'
+
+# Digests.
+ws verify one.pack --digest "$digest"
+expect 0 out.txt "^$variants whole, 0 failed" 'verify'
+ws verify one.pack --digest "${digest//[0-9]/0}"
+expect 2 err.txt 'digest' 'verify of another digest'
+ws verify one.pack --run --arch gfx1151 --where mask=none
+expect 0 out.txt '^[1-9] passed, 0 failed' 'verify --run'
+
+# Built with verification: the same kernels, with records.
+cat >some.yaml <<YAML
+version: 1
+kernel: fmha_fwd
+head_dim: 64
+entries: [{mask: none}, {mask: causal, when: {Sq: [0, 16]}}]
+levers: {v_mode: rows}
+YAML
+ws build some.yaml -o plain.pack --cache cache
+expect 0 out.txt '2 variants' 'a plain build'
+ws build some.yaml -o some.pack --verify --cache cache
+expect 0 out.txt '2 variants, 0 failed' 'build --verify'
+ws build some.yaml -o again.pack --verify --no-cache --jobs 2
+cmp some.pack again.pack || fail 'verification is not repeatable'
+ws ls some.pack --json
+expect 0 out.txt 'Sq=16,' 'a record of a problem within when:'
+ws diff plain.pack some.pack
+expect 1 out.txt '^! .*: verification digest$' 'diff'
+ws diff one.pack merged.pack
+expect 0 out.txt '^0 only in the first, 0 only in the second, 0 differ' 'diff of equals'
+ws merge plain.pack some.pack -o conflict.pack
+expect 2 err.txt 'plain.pack.*some.pack.*differ about' 'merge of a conflict'
+[ ! -e conflict.pack ] || fail 'a conflict was written'
+
+# One bad variant does not lose the others; no variant at all is no pack.
+cat >bad.yaml <<YAML
+version: 1
+kernel: fmha_fwd
+head_dim: 256
+mask: causal
+features: {varlen: true, lse: false}
+levers: {v_mode: rows, q_mode: global, addr: buffer}
+entries: [{}, {levers: {fuse_k: 1}}, {levers: {bm_tiles: 4}}]
+YAML
+ws build bad.yaml -o bad.pack --cache cache
+expect 1 out.txt '1 variants, 1 failed, 1 skipped' 'a kernel that spills'
+grep -q 'failed bad#1: spills [0-9]* VGPRs' err.txt || fail "the reason: $(cat err.txt)"
+ws verify bad.pack
+expect 0 out.txt '^1 whole' 'the rest of a bad build'
+ws build bad.yaml -o bad.pack --cache cache --max-spills 100
+expect 0 out.txt '2 variants, 0 failed' 'a kernel that may spill'
+ws build bad.yaml -o none.pack --cache cache --set fuse_k=auto
+expect 1 err.txt 'no variant was built' 'nothing'
+[ ! -e none.pack ] || fail 'an empty pack was written'
+cat >twice.yaml <<YAML
+version: 1
+kernel: fmha_fwd
+head_dim: 64
+levers: {v_mode: rows}
+entries: [{}, {when: {Sq: [0, 16]}}]
+YAML
+ws build twice.yaml -o twice.pack --cache cache
+expect 2 err.txt 'twice#1.*twice#2' 'one kernel with two ranges'
+
+# The cache stays below its limit, and what is damaged in it is made again.
+ws gc --cache cache --cache-size 20000
+expect 0 out.txt 'removed [1-9]' 'gc'
+[ "$(find cache -type f -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }')" -le 20000 ] || fail 'gc left too much'
+find cache -type f | while read -r file; do printf x | dd of="$file" bs=1 seek=40 conv=notrunc 2>/dev/null; done
+ws build "$quick" -o damaged.pack --cache cache
+expect 0 out.txt "$variants variants" 'build from a damaged cache'
+cmp one.pack damaged.pack || fail 'a damaged cache changes the pack'
+ws build "$quick" -o small.pack --cache small --cache-size 10000
+cmp one.pack small.pack || fail 'a small cache changes the pack'
+[ "$(find small -type f -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }')" -le 10000 ] || fail 'the limit was passed'
+
+[ "$failures" -eq 0 ]

@@ -1,0 +1,271 @@
+/* Variants as specs, as JSON, by name. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen/words.h"
+#include "tools/wavesmith/pack.h"
+
+void ws_variant_take_spec(struct ws_variant *variant, const struct ws_spec *spec,
+                          char spec_id[WS_ID_SIZE], char options[WS_PACK_OPTIONS_SIZE])
+{
+    ws_spec_id(spec, spec_id);
+    options[0] = '\0';
+    for (int i = 0; i < WS_OPTIONS_MAX && spec->options[i][0]; ++i)
+        ws_append(options, WS_PACK_OPTIONS_SIZE, "%s%s", i > 0 ? " " : "", spec->options[i]);
+    variant->kind = spec->kind;
+    variant->abi_version = (int32_t)ws_arg_table(spec->kind)->abi_version;
+    variant->spec_id = spec_id;
+    variant->options = options;
+    variant->tile_q = ws_launch_block(spec).rows;
+    variant->dtype = spec->dtype;
+    variant->out = spec->out;
+    variant->head_dim_qk = spec->head_dim_qk;
+    variant->head_dim_v = spec->head_dim_v;
+    variant->mask = spec->mask;
+    variant->align = spec->align;
+    variant->window_left = spec->window_left;
+    variant->window_right = spec->window_right;
+    variant->v_layout = spec->v_layout;
+    variant->alignment = spec->alignment;
+    variant->lse = spec->lse;
+    variant->varlen = spec->varlen;
+    variant->softcap = spec->softcap;
+    variant->sink = spec->sink;
+    variant->alibi = spec->alibi;
+    variant->bias = spec->bias;
+}
+
+char *ws_spec_levers(const struct ws_spec *spec)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream)
+        return NULL;
+    for (int i = 0; i < WS_LEVER_COUNT; ++i) {
+        char value[64];
+        const struct ws_lever_info *info = ws_lever_info((enum ws_lever)i);
+        if (!(info->kinds >> spec->kind & 1))
+            continue;
+        ws_lever_text(spec, (enum ws_lever)i, value, sizeof value);
+        fprintf(stream, "%s=%s\n", info->name, value);
+    }
+    if (fclose(stream) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* The value of "name" in a variant's levers, up to the end of its line; NULL if there is none. */
+static const char *find_lever(const char *levers, const char *name, size_t *length)
+{
+    size_t name_length = strlen(name);
+    for (const char *line = levers; *line;
+         line += strcspn(line, "\n") + (strchr(line, '\n') != NULL)) {
+        if (strncmp(line, name, name_length) != 0 || line[name_length] != '=')
+            continue;
+        *length = strcspn(line, "\n") - name_length - 1;
+        return line + name_length + 1;
+    }
+    return NULL;
+}
+
+static enum ws_status take_levers(struct ws_spec *spec, const char *levers, struct ws_error *error)
+{
+    for (const char *line = levers; *line;) {
+        char name[64], value[64];
+        int used = 0;
+        struct ws_error why;
+        if (sscanf(line, "%63[^=\n]=%63[^\n]\n%n", name, value, &used) != 2)
+            return ws_fail(error, WS_ERROR_PACK, "a lever is no name=value: '%.60s'", line);
+        if (ws_lever_find(name) == WS_LEVER_COUNT || ws_spec_set(spec, name, value, &why) != WS_OK)
+            return ws_fail(error, WS_ERROR_PACK,
+                           "the lever %s=%s is not known to this version of wavesmith", name,
+                           value);
+        line += used;
+    }
+    return WS_OK;
+}
+
+enum ws_status ws_variant_spec(const struct ws_variant *variant, const char *levers,
+                               struct ws_spec *spec, struct ws_error *error)
+{
+    char id[WS_ID_SIZE];
+    ws_spec_init(spec, variant->kind);
+    snprintf(spec->arch, sizeof spec->arch, "%s", variant->arch);
+    spec->dtype = variant->dtype;
+    spec->out = variant->out;
+    spec->head_dim_qk = variant->head_dim_qk;
+    spec->head_dim_v = variant->head_dim_v;
+    spec->mask = variant->mask;
+    spec->align = variant->align;
+    spec->window_left = variant->window_left;
+    spec->window_right = variant->window_right;
+    spec->v_layout = variant->v_layout;
+    spec->alignment = variant->alignment;
+    spec->lse = variant->lse;
+    spec->varlen = variant->varlen;
+    spec->softcap = variant->softcap;
+    spec->sink = variant->sink;
+    spec->alibi = variant->alibi;
+    spec->bias = variant->bias;
+    enum ws_status status = take_levers(spec, levers, error);
+    if (status == WS_OK && variant->options[0])
+        status = ws_spec_set(spec, "options", variant->options, error);
+    if (status != WS_OK)
+        return status;
+    ws_spec_id(spec, id);
+    if (strcmp(id, variant->spec_id) != 0)
+        return ws_fail(
+            error, WS_ERROR_PACK,
+            "%s: its spec_id %.16s... is not that of its columns, %.16s...: it was built "
+            "by another version of wavesmith",
+            variant->symbol, variant->spec_id, id);
+    return WS_OK;
+}
+
+static void bound(int64_t *size, int64_t least, int64_t most)
+{
+    if (*size < least)
+        *size = least;
+    if (most >= 0 && *size > most)
+        *size = most;
+}
+
+enum ws_status ws_variant_problem(const struct ws_variant *variant, const struct ws_spec *spec,
+                                  uint64_t seed, struct ws_problem *problem, struct ws_error *error)
+{
+    struct ws_sizes sizes;
+    enum ws_status status = ws_sizes_parse(&sizes, NULL, error);
+    if (status == WS_OK)
+        status = ws_problem_init(problem, spec, &sizes, WS_BSHD, error);
+    if (status != WS_OK || variant->kind == WS_KERNEL_GEMM)
+        return status;
+    sizes.seqlen_q = problem->size.seqlen_q;
+    sizes.seqlen_k = problem->size.seqlen_k;
+    bound(&sizes.seqlen_q, variant->seqlen_q_min, variant->seqlen_q_max);
+    bound(&sizes.seqlen_k, variant->seqlen_k_min, variant->seqlen_k_max);
+    status = ws_problem_init(problem, spec, &sizes, WS_BSHD, error);
+    problem->seed = seed;
+    return status;
+}
+
+/* Columns. */
+
+json_t *ws_variant_json(const struct ws_variant *variant)
+{
+    char rule[WS_RULE_TEXT_SIZE];
+    json_t *object = json_object();
+#define STRING(name, text) json_object_set_new(object, #name, json_string(text));
+#define TEXT(name, meaning) STRING(name, variant->name)
+#define HASH(name, meaning) STRING(name, variant->name)
+#define DIGEST(name, meaning) STRING(name, variant->name)
+#define KIND(name, meaning) STRING(name, ws_arg_table(variant->name)->kind_name)
+#define CHOICE(name, meaning) STRING(name, ws_choice_word(WS_CHOICE_##name, variant->name))
+#define RULE(name, meaning)                                                                        \
+    ws_rule_text(&variant->name, rule);                                                            \
+    STRING(name, rule)
+#define FLAG(name, meaning) json_object_set_new(object, #name, json_boolean(variant->name));
+#define INTEGER(name, meaning) json_object_set_new(object, #name, json_integer(variant->name));
+#define REAL(name, meaning) json_object_set_new(object, #name, json_real(variant->name));
+#include "runtime/pack/columns.def"
+#undef TEXT
+#undef HASH
+#undef DIGEST
+#undef KIND
+#undef CHOICE
+#undef RULE
+#undef FLAG
+#undef INTEGER
+#undef REAL
+#undef STRING
+    return object;
+}
+
+static void value_text(const json_t *value, char *text, size_t size)
+{
+    if (json_is_string(value))
+        snprintf(text, size, "%s", json_string_value(value));
+    else if (json_is_boolean(value))
+        snprintf(text, size, "%d", json_is_true(value));
+    else if (json_is_integer(value))
+        snprintf(text, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else
+        snprintf(text, size, "%.9g", json_real_value(value));
+}
+
+bool ws_variant_value(const struct ws_variant *variant, const char *levers, const char *name,
+                      char *text, size_t size)
+{
+    size_t length = 0;
+    json_t *columns = ws_variant_json(variant);
+    const json_t *column = json_object_get(columns, name);
+    const char *lever = column ? NULL : find_lever(levers, name, &length);
+    if (column)
+        value_text(column, text, size);
+    else if (lever)
+        snprintf(text, size, "%.*s", (int)length, lever);
+    json_decref(columns);
+    return column || lever;
+}
+
+/* Names. */
+
+static bool is_named(const struct ws_variant *variant, const char *name)
+{
+    enum { LEAST_DIGITS = 4 };
+    return strcmp(variant->symbol, name) == 0 ||
+           (strlen(name) >= LEAST_DIGITS && strncmp(variant->spec_id, name, strlen(name)) == 0);
+}
+
+enum ws_status ws_pack_find(const struct ws_pack *pack, const char *name, uint32_t *index,
+                            struct ws_error *error)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ws_pack_count(pack); ++i)
+        if (is_named(ws_pack_variant(pack, i), name)) {
+            if (count++ == 0)
+                *index = i;
+        }
+    if (count == 1)
+        return WS_OK;
+    if (count > 1)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "'%s' names %" PRIu32 " variants, %s among them; give more digits", name,
+                       count, ws_pack_variant(pack, *index)->symbol);
+    return ws_fail(
+        error, WS_ERROR_ARGUMENT,
+        "no variant has the symbol '%s' or a spec_id that begins so; `wavesmith pack ls` "
+        "lists them",
+        name);
+}
+
+static bool is_lever(const char *name)
+{
+    return ws_lever_find(name) != WS_LEVER_COUNT;
+}
+
+enum ws_status ws_pack_matches(const struct ws_pack *pack, uint32_t index,
+                               const struct ws_arguments *arguments, bool *matches,
+                               struct ws_error *error)
+{
+    const struct ws_variant *variant = ws_pack_variant(pack, index);
+    *matches = !arguments->arch || strcmp(arguments->arch, variant->arch) == 0;
+    for (size_t i = 0; i < arguments->where.count; ++i) {
+        char name[64], value[256];
+        const char *text = arguments->where.items[i];
+        const char *equals = strchr(text, '=');
+        snprintf(name, sizeof name, "%.*s", (int)(equals ? equals - text : 0), text);
+        bool known =
+            ws_variant_value(variant, ws_pack_levers(pack, index), name, value, sizeof value);
+        if (!equals || (!known && !is_lever(name)))
+            return ws_fail(error, WS_ERROR_ARGUMENT,
+                           "--where takes the name of a column or of a lever and a value, such as "
+                           "mask=causal, not '%s'; `wavesmith pack show` has all names",
+                           text);
+        *matches = *matches && known && strcmp(value, equals + 1) == 0;
+    }
+    return WS_OK;
+}
