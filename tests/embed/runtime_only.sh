@@ -3,7 +3,7 @@
 # project launch is built with it, and a package that has no generator says so.
 . "$(dirname "$0")/embed.sh"
 root=$2
-run "$prefix/bin/wavesmith" compile "$source/launch/kernel.yaml" -o kernel.hsaco
+run "$prefix/bin/wavesmith" pack build "$source/launch/kernels.yaml" -o kernels.pack
 run "$WS_CMAKE" -S "$root" -B build -G Ninja -DWAVESMITH_RUNTIME_ONLY=ON "-DCMAKE_C_COMPILER=$WS_CC" \
     "-DCMAKE_INSTALL_LIBDIR=$WS_LIBDIR" &&
     run "$WS_CMAKE" --build build && run "$WS_CMAKE" --install build --prefix "$folder/alone"
@@ -13,7 +13,7 @@ installed=$(cd "$prefix" && find . -type f -o -type l | sort)
 echo "$installed" | grep -vE "^\./(include/wavesmith/runtime/|$WS_LIBDIR/(libwavesmith_rt\.so|\
 pkgconfig/wavesmith_rt\.pc\$|cmake/wavesmith/wavesmith(-config|_rt-targets)[a-z-]*\.cmake\$))" |
     grep . && fail 'these files are not of the runtime alone'
-build_project launch && run launch/launch kernel.hsaco 16 "$emulator"
+build_project launch && run launch/launch kernels.pack "$emulator"
 
 # find_package: what is not there, and a version that it is not.
 ask() { # ARGUMENTS OF find_package

@@ -1,9 +1,10 @@
-/* launch CODE_OBJECT ROWS DRIVER: loads a kernel of causal bf16 attention, whose workgroups own
- * ROWS query rows, launches it, and holds the result against the host's. DRIVER is a HIP library,
- * the emulator for instance; without it the runtime looks for HIP itself. */
+/* launch PACK [DRIVER]: opens a pack, selects a kernel for causal bf16 attention, prepares it,
+ * launches it, and holds the result against the host's. DRIVER is a HIP library, the emulator for
+ * instance; without it the runtime looks for HIP itself. */
 #include <runtime/wavesmith_rt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../attention.h"
 
@@ -15,57 +16,65 @@ static void expect_ok(enum ws_status status, const char *what, const struct ws_e
     exit(1);
 }
 
-static struct ws_module *load(struct ws_device *device, const char *path)
+/* The problem of attention.h. */
+static struct ws_request describe(const struct ws_device *device)
 {
-    static unsigned char image[1 << 20];
-    struct ws_error error;
-    struct ws_module *module;
-    FILE *file = fopen(path, "rb");
-    const size_t size = file ? fread(image, 1, sizeof image, file) : 0;
-    if (file)
-        fclose(file);
-    expect_ok(ws_module_load(&module, device, image, size, &error), path, &error);
-    return module;
+    struct ws_request request = {
+        .kind = WS_KERNEL_FMHA_FWD,
+        .target = ws_device_target(device),
+        .dtype = WS_BF16,
+        .head_dim_qk = HEAD_DIM,
+        .head_dim_v = HEAD_DIM,
+        .mask = WS_MASK_CAUSAL,
+        .align = WS_ALIGN_BOTTOM_RIGHT,
+        .alignment = 16,
+    };
+    memcpy(request.sizes, attention_sizes, sizeof request.sizes);
+    return request;
 }
 
-static void run(struct ws_device *device, struct ws_module *module, uint32_t rows)
+static void run(const struct ws_pack *pack, struct ws_device *device)
 {
     static struct attention attention;
+    const struct ws_request request = describe(device);
     struct ws_error error;
-    struct ws_kernel *kernel;
-    const struct ws_arg_table *table = ws_arg_table(WS_KERNEL_FMHA_FWD);
-    expect_ok(ws_module_kernel(&kernel, module, NULL, table, &error), "kernel", &error);
-    expect_ok(attention_create(&attention, device, 2, &error), "tensors", &error);
-    const struct ws_object_kernel *info = ws_kernel_info(kernel);
-    const struct ws_launch launch = {
-        .grid = {(QUERIES + rows - 1) / rows * HEADS_Q * BATCH, 1, 1},
-        .block = {info->max_workgroup_size, 1, 1},
-        .args = &attention.args,
-        .args_size = table->size,
-    };
-    expect_ok(ws_kernel_launch(kernel, &launch, &error), "launch", &error);
-    expect_ok(ws_device_wait(device, NULL, -1, &error), "wait", &error);
-    expect_ok(attention_check(&attention, device, 1, &error), "attention", &error);
-    printf("launch: %s is right\n", info->name);
-    attention_destroy(&attention, device);
+    struct ws_plan plan;
+    struct ws_prepared *prepared;
+    uint64_t workspace;
+    expect_ok(ws_pack_select(pack, &request, &plan, &error), "select", &error);
+    expect_ok(ws_prepare(&prepared, pack, device, &plan, &error), "prepare", &error);
+    expect_ok(ws_device_alloc(device, plan.workspace_bytes, &workspace, &error), "memory", &error);
+    for (unsigned seed = 1; seed <= 2; seed++) {
+        expect_ok(attention_create(&attention, device, seed, &error), "tensors", &error);
+        expect_ok(ws_prepared_launch(prepared, &attention.args, sizeof attention.args, workspace,
+                                     NULL, &error),
+                  "launch", &error);
+        expect_ok(ws_device_wait(device, NULL, -1, &error), "wait", &error);
+        expect_ok(attention_check(&attention, device, 1, &error), "attention", &error);
+        attention_destroy(&attention, device);
+    }
+    printf("launch: %s is right\n", ws_pack_variant(pack, plan.variant)->symbol);
+    ws_device_free(device, workspace, NULL);
+    ws_prepared_free(prepared);
 }
 
 int main(int argc, char **argv)
 {
     struct ws_error error;
+    struct ws_pack *pack;
     struct ws_driver *driver;
     struct ws_device *device;
-    if (argc < 3) {
-        fprintf(stderr, "usage: launch CODE_OBJECT ROWS [DRIVER]\n");
+    if (argc < 2) {
+        fprintf(stderr, "usage: launch PACK [DRIVER]\n");
         return 2;
     }
     expect_ok(WS_RT_CHECK_VERSION(&error), "version", &error);
-    expect_ok(ws_driver_open(&driver, argc > 3 ? argv[3] : NULL, &error), "driver", &error);
+    expect_ok(ws_pack_open(&pack, argv[1], NULL, &error), argv[1], &error);
+    expect_ok(ws_driver_open(&driver, argc > 2 ? argv[2] : NULL, &error), "driver", &error);
     expect_ok(ws_device_open(&device, driver, "gfx1151", &error), "device", &error);
-    struct ws_module *module = load(device, argv[1]);
-    run(device, module, (uint32_t)strtoul(argv[2], NULL, 10));
-    ws_module_unload(module);
+    run(pack, device);
     ws_device_close(device);
     ws_driver_close(driver);
+    ws_pack_close(pack);
     return 0;
 }
