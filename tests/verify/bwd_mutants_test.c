@@ -13,8 +13,8 @@ static const struct {
     {BOTTOM_RIGHT, "block_n=64 num_waves=4 dq_mode=split mask=window window=9,3"},
     {NO_MASK, "block_n=32 num_waves=2 varlen=1 head_dim=32"},
     {BOTTOM_RIGHT, "block_n=64 num_waves=4 arch=gfx950"},
-    {TOP_LEFT, "block_n=32 num_waves=2 arch=gfx1151 dtype=f16"},
-    {BOTTOM_RIGHT, "block_n=32 num_waves=2 arch=gfx1201 dq_mode=atomic"},
+    {TOP_LEFT, "block_m=16 block_n=32 num_waves=2 arch=gfx1151 dtype=f16"},
+    {BOTTOM_RIGHT, "block_m=16 block_n=32 num_waves=2 arch=gfx1201 dq_mode=atomic"},
 };
 
 static const char *const shapes[] = {
@@ -151,7 +151,7 @@ static struct ws_spec part_of(const struct ws_spec *spec, int mutant)
 
 static void check_kernel(struct tally *tally, size_t kernel, const struct mask_row *mask)
 {
-    struct ws_spec spec = load_preset("bwd", 64, mask);
+    struct ws_spec spec = backward_spec(mask);
     char name[160];
     set_spec(&spec, kernels[kernel].settings);
     snprintf(name, sizeof name, "bwd %s %s", mask->name, kernels[kernel].settings);

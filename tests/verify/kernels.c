@@ -23,6 +23,16 @@ struct ws_spec load_preset(const char *preset, int head_dim, const struct mask_r
     return spec;
 }
 
+struct ws_spec backward_spec(const struct mask_row *mask)
+{
+    struct ws_spec spec =
+        spec_with(WS_KERNEL_FMHA_BWD, "arch=gfx942 dtype=bf16 head_dim=64 block_m=32 block_n=128 "
+                                      "num_waves=8 lds_layout=padded grid_order=longest_first");
+    spec.mask = mask->mask;
+    spec.align = mask->align;
+    return spec;
+}
+
 struct ws_problem make_problem(const struct ws_spec *spec, const char *shape, uint64_t seed)
 {
     struct ws_sizes sizes;

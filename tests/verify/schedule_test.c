@@ -132,7 +132,7 @@ static void work_is_what_the_emulator_counts(void **state)
     open_emulator(&device);
     for (int i = 0; i < 3; ++i) {
         const size_t units = 7;
-        struct ws_spec spec = load_preset("bwd", 64, &mask_rows[2]);
+        struct ws_spec spec = backward_spec(&mask_rows[2]);
         set_spec(&spec, settings[i]);
         struct counted counted =
             count_all(&device, &spec, i == 0 ? WS_ORDER_PLAIN : WS_ORDER_LONGEST_FIRST);

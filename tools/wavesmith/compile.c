@@ -3,6 +3,7 @@
 
 #include "gen/wavesmith.h"
 #include "tools/wavesmith/command.h"
+#include "tools/wavesmith/figures.h"
 #include "tools/wavesmith/output.h"
 #include "tools/wavesmith/points.h"
 
@@ -26,6 +27,29 @@ static int print_result(const struct ws_compiled *compiled, const char *output, 
     return WS_EXIT_OK;
 }
 
+/* Whether the loops are those of the geometry. */
+static enum ws_status check_loops(const struct ws_spec *spec, const struct ws_compiled *compiled,
+                                  struct ws_error *error)
+{
+    struct ws_object object = {0};
+    struct ws_figures figures = {0};
+    const struct ws_object_kernel *kernel = NULL;
+    const struct ws_code *code = &compiled->code;
+    if (spec->kind != WS_KERNEL_FMHA_BWD)
+        return WS_OK;
+    enum ws_status status = ws_object_read(&object, code->bytes, code->size, error);
+    if (status == WS_OK)
+        status = ws_object_choose(&object, compiled->shape.symbol, &kernel, error);
+    if (status == WS_OK)
+        status =
+            ws_figures_read(&figures, code->bytes, &object, kernel, ws_head_dims_of(spec), error);
+    if (status == WS_OK)
+        status = ws_figures_check(&figures, error);
+    ws_figures_free(&figures);
+    ws_object_free(&object);
+    return status;
+}
+
 static enum ws_status compile(const struct ws_arguments *arguments, struct ws_compiled *compiled,
                               struct ws_error *error)
 {
@@ -41,6 +65,8 @@ static enum ws_status compile(const struct ws_arguments *arguments, struct ws_co
         status = ws_compile(&point->spec, &options, compiled, error);
     if (status == WS_OK)
         status = ws_spills_check(compiled, points.config.max_spills, error);
+    if (status == WS_OK)
+        status = check_loops(&point->spec, compiled, error);
     ws_points_free(&points);
     return status;
 }

@@ -22,30 +22,35 @@ bool ws_head_dims_parse(struct ws_head_dims *dims, const char *text, char separa
     }
     if (end == text || (*end != '\0' && *end != '_') || qk < 1 || v < 1 || qk > 1024 || v > 1024)
         return false;
-    *dims = (struct ws_head_dims){(int)qk, (int)v};
+    *dims = (struct ws_head_dims){.qk = (int)qk, .v = (int)v};
     return true;
 }
 
-static const struct ws_head_dims gemm_dims = {16, 0};
+static const struct ws_head_dims gemm_dims = {.qk = 16};
 
 struct ws_head_dims ws_head_dims_of(const struct ws_spec *spec)
 {
-    return spec->kind == WS_KERNEL_GEMM
-               ? gemm_dims
-               : (struct ws_head_dims){spec->head_dim_qk, spec->head_dim_v};
+    struct ws_head_dims dims = {.qk = spec->head_dim_qk, .v = spec->head_dim_v};
+    if (spec->kind == WS_KERNEL_GEMM)
+        return gemm_dims;
+    if (spec->kind == WS_KERNEL_FMHA_BWD)
+        dims.job_count = ws_fmha_bwd_jobs(spec, dims.jobs);
+    return dims;
 }
 
 /* A generated kernel's symbol says its head dims, "..._d128_..." or "..._d192x128_...", or that it
  * is a gemm. */
 static struct ws_head_dims dims_of_symbol(const char *symbol)
 {
-    struct ws_head_dims dims = {0};
+    struct ws_head_dims dims = {.qk = 0};
     if (strncmp(symbol, "gemm_gfx", 8) == 0)
         return gemm_dims;
+    if (strncmp(symbol, "fmha_bwd_gfx", 12) == 0)
+        return dims; /* its levers are not in it */
     for (const char *at = symbol; (at = strstr(at, "_d")) != NULL; ++at)
         if (ws_head_dims_parse(&dims, at + 2, 'x'))
             return dims;
-    return (struct ws_head_dims){0};
+    return (struct ws_head_dims){.qk = 0};
 }
 
 /* Waves that a SIMD holds: bounded by VGPRs, and by LDS through the workgroups that four SIMDs
@@ -107,6 +112,10 @@ double ws_figures_tiles(const struct ws_figures *figures, const struct ws_isa_lo
     double planes = loop->mma_flops / plane;
     if (dims->qk == 0 || loop->mma_flops == 0)
         return 0;
+    if (dims->job_count > 0) {
+        const struct ws_fmha_bwd_job *job = ws_figures_job(figures, loop);
+        return job ? job->score_tiles : 0;
+    }
     if (dims->v == 0) /* a gemm */
         return planes / dims->qk;
     for (int twice = 0; twice < 4; ++twice) {
@@ -171,7 +180,7 @@ json_t *ws_figures_json(const struct ws_figures *figures)
     json_t *loops = json_array();
     for (int i = 0; i < isa->loop_count; ++i)
         json_array_append_new(loops, loop_json(figures, &isa->loops[i]));
-    return json_pack(
+    json_t *object = json_pack(
         "{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:I, s:i, s:i, s:o, s:o, s:o}",
         "symbol", figures->name, "arch", figures->arch, "vgpr", (int)kernel->vgpr_count, "agpr",
         (int)kernel->agpr_count, "accum_offset", (int)kernel->accum_offset, "sgpr",
@@ -182,6 +191,9 @@ json_t *ws_figures_json(const struct ws_figures *figures)
         "code_bytes", (json_int_t)kernel->code_bytes, "kernarg_bytes", (int)kernel->kernarg_bytes,
         "instructions", (int)isa->all.total, "score", positive(ws_figures_score(figures)),
         "classes", counts_json(&isa->all), "loops", loops);
+    if (figures->dims.job_count > 0)
+        json_object_set_new(object, "jobs", ws_figures_jobs_json(figures));
+    return object;
 }
 
 static void print_counts(const struct ws_isa_counts *counts)
@@ -248,4 +260,5 @@ void ws_figures_print(const struct ws_figures *figures)
         print_loop(figures, &isa->loops[i]);
     if (isa->loop_count == 0)
         puts("  no loops");
+    ws_figures_print_jobs(figures);
 }

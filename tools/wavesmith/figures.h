@@ -4,14 +4,17 @@
 
 #include <jansson.h>
 
-#include "gen/spec.h"
+#include "gen/wavesmith.h"
 #include "runtime/abi/object.h"
 #include "tools/wavesmith/isa/isa.h"
 
 /* The head dims of the attention that a kernel computes; 0: unknown. A gemm kernel computes a part
- * of it, score tiles with a head dim of 16 that nothing is multiplied by: {16, 0}. */
+ * of it, score tiles with a head dim of 16 that nothing is multiplied by: {16, 0}. Of a backward
+ * the jobs that its loops do say more; without them nothing is known. */
 struct ws_head_dims {
     int qk, v;
+    int job_count;
+    struct ws_fmha_bwd_job jobs[WS_FMHA_BWD_JOBS_MAX];
 };
 struct ws_head_dims ws_head_dims_of(const struct ws_spec *spec);
 
@@ -47,6 +50,24 @@ double ws_figures_tiles(const struct ws_figures *figures, const struct ws_isa_lo
 /* Cycles a score tile of the main loop if nothing overlaps: matrix products at their rate, every
  * other instruction at its issue cost. 0 if unknown. The lower, the better. */
 double ws_figures_score(const struct ws_figures *figures);
+
+/* The job that a loop of a backward does: the one with as many matrix products; NULL if none has.
+ */
+const struct ws_fmha_bwd_job *ws_figures_job(const struct ws_figures *figures,
+                                             const struct ws_isa_loop *loop);
+
+/* Instructions a score tile, of the shortest loop of each job, summed up; 0 if some job has none.
+ */
+double ws_figures_all_jobs(const struct ws_figures *figures);
+
+/* Holds the loops of a backward against its geometry: each innermost loop with matrix products has
+ * exactly as many of them, and barriers, as a job has in an iteration, and each job has a loop.
+ * WS_ERROR_COMPILE says what differs. Other kernels pass. */
+enum ws_status ws_figures_check(const struct ws_figures *figures, struct ws_error *error);
+
+/* The geometry of the jobs, as text lines and as JSON. */
+void ws_figures_print_jobs(const struct ws_figures *figures);
+json_t *ws_figures_jobs_json(const struct ws_figures *figures);
 
 json_t *ws_figures_json(const struct ws_figures *figures);
 void ws_figures_print(const struct ws_figures *figures);

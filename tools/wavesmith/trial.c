@@ -192,7 +192,7 @@ static void configure_emulator(const struct bench *bench)
     const struct ws_emu_config config = {
         .strict = bench->options->strict,
         .threads = bench->options->jobs,
-        .seed = bench->problem->seed,
+        .seed = bench->problem->seed + bench->options->order,
         .instruction_limit =
             ONCE + ws_problem_kind(bench->problem->kind)->instructions(&bench->grid),
     };

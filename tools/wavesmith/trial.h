@@ -10,6 +10,7 @@
 struct ws_trial_options {
     bool strict;     /* emulator: late landing, poison, races */
     unsigned jobs;   /* CPU threads of the emulator, 0 for all cores */
+    uint64_t order;  /* varies the order in which the emulator runs workgroups and waves */
     bool sample_all; /* every workgroup */
     bool sample_given;
     double timeout_seconds; /* of one launch on a GPU; 0 for ever */
