@@ -124,28 +124,35 @@ static void check_gradients(struct fixture *f, uint64_t seed)
         check_slope(f, &f->inputs.sink[h], f->reference.of[WS_DSINK].exact[h], "sink");
 }
 
+static const struct {
+    const char *settings, *shape;
+} cases[] = {
+    {"", "B=1,Hq=2,Hk=1,Sq=7,Sk=9"},
+    {"mask=causal", "B=2,Hq=2,Hk=2,Sq=9,Sk=6"},
+    {"mask=causal align=top_left sink=1", "B=1,Hq=4,Hk=2,Sq=5,Sk=8"},
+    {"mask=window window=2,1", "B=1,Hq=3,Hk=1,Sq=8,Sk=8"},
+    {"softcap=1", "B=1,Hq=2,Hk=2,Sq=6,Sk=7"},
+    {"alibi=1 sink=1", "B=1,Hq=2,Hk=1,Sq=6,Sk=7"},
+    {"bias=1 sink=1", "B=2,Hq=2,Hk=1,Sq=6,Sk=9"},
+    {"head_dim_qk=16 head_dim_v=40 bias=1 softcap=1 alibi=1 sink=1 mask=causal",
+     "B=1,Hq=4,Hk=2,Sq=7,Sk=7"},
+};
+
+static struct fixture make_case(size_t index, uint64_t seed)
+{
+    struct fixture f = make_problem(cases[index].settings, cases[index].shape, seed + index);
+    if (f.problem.softcap != 0)
+        f.problem.softcap = 2;
+    f.problem.score_scale = 1 + (double)(index % 3);
+    make_inputs(&f);
+    return f;
+}
+
 static void gradients_are_slopes(void **state)
 {
-    static const struct {
-        const char *settings, *shape;
-    } cases[] = {
-        {"", "B=1,Hq=2,Hk=1,Sq=7,Sk=9"},
-        {"mask=causal", "B=2,Hq=2,Hk=2,Sq=9,Sk=6"},
-        {"mask=causal align=top_left sink=1", "B=1,Hq=4,Hk=2,Sq=5,Sk=8"},
-        {"mask=window window=2,1", "B=1,Hq=3,Hk=1,Sq=8,Sk=8"},
-        {"softcap=1", "B=1,Hq=2,Hk=2,Sq=6,Sk=7"},
-        {"alibi=1 sink=1", "B=1,Hq=2,Hk=1,Sq=6,Sk=7"},
-        {"bias=1 sink=1", "B=2,Hq=2,Hk=1,Sq=6,Sk=9"},
-        {"head_dim_qk=16 head_dim_v=40 bias=1 softcap=1 alibi=1 sink=1 mask=causal",
-         "B=1,Hq=4,Hk=2,Sq=7,Sk=7"},
-    };
     uint64_t seed = *(uint64_t *)*state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        struct fixture f = make_problem(cases[i].settings, cases[i].shape, seed + i);
-        if (f.problem.softcap != 0)
-            f.problem.softcap = 2;
-        f.problem.score_scale = 1 + (double)(i % 3);
-        make_inputs(&f);
+        struct fixture f = make_case(i, seed);
         check_gradients(&f, seed + i);
         free_fixture(&f);
     }
@@ -249,9 +256,69 @@ static void roundings_are_small(void **state)
     }
 }
 
-int main(void)
+static void print_values(const char *name, const float *values, const double *exact, int64_t count)
+{
+    printf(", \"%s\": [", name);
+    for (int64_t i = 0; i < count; ++i) {
+        double value = values ? (double)values[i] : exact[i];
+        if (isinf(value))
+            printf("%s-Infinity", i > 0 ? ", " : "");
+        else
+            printf("%s%.17g", i > 0 ? ", " : "", value);
+    }
+    printf("]");
+}
+
+/* One case a line, as JSON (with -Infinity), for backward_autograd.py. */
+static void print_case(const struct fixture *f)
+{
+    static const enum ws_tensor_id inputs[] = {WS_Q, WS_K, WS_V, WS_BIAS, WS_DO};
+    static const enum ws_tensor_id results[] = {WS_O,  WS_LSE, WS_DELTA, WS_DQ,
+                                                WS_DK, WS_DV,  WS_DBIAS, WS_DSINK};
+    static const char *const masks[] = {"none", "causal", "window"};
+    const struct ws_sizes *size = &f->problem.size;
+    printf("{\"batch\": %d, \"heads_q\": %d, \"heads_k\": %d, \"seqlen_q\": %d, \"seqlen_k\": %d",
+           (int)size->batch, (int)size->heads_q, (int)size->heads_k, (int)size->seqlen_q,
+           (int)size->seqlen_k);
+    printf(", \"head_dim_qk\": %d, \"head_dim_v\": %d, \"scale\": %.17g, \"softcap\": %.17g",
+           (int)size->head_dim_qk, (int)size->head_dim_v, (double)ws_problem_scale(&f->problem),
+           f->problem.softcap);
+    printf(", \"mask\": \"%s\", \"top_left\": %d, \"window\": [%d, %d]", masks[f->problem.mask],
+           f->problem.align == WS_ALIGN_TOP_LEFT, (int)f->problem.window[0],
+           (int)f->problem.window[1]);
+    printf(", \"has_sink\": %d, \"has_alibi\": %d", f->problem.sink, f->problem.alibi);
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; ++i) {
+        const struct ws_values *values = &f->inputs.tensor[inputs[i]];
+        print_values(ws_tensor_name(inputs[i]), values->data, NULL,
+                     ws_values_rows(values) * values->length);
+    }
+    print_values("sink", f->inputs.sink, NULL, size->heads_q);
+    print_values("slopes", f->inputs.slopes, NULL, size->heads_q);
+    for (size_t i = 0; i < sizeof results / sizeof *results; ++i) {
+        const struct ws_gradient *of = &f->reference.of[results[i]];
+        char name[16];
+        snprintf(name, sizeof name, "ref_%s", ws_tensor_name(results[i]));
+        print_values(name, NULL, of->exact, ws_gradient_size(of));
+    }
+    printf("}\n");
+}
+
+static int print_cases(uint64_t seed)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        struct fixture f = make_case(i, seed);
+        print_case(&f);
+        free_fixture(&f);
+    }
+    return 0;
+}
+
+/* With a seed as an argument: prints the cases instead. */
+int main(int argc, char **argv)
 {
     static uint64_t seed;
+    if (argc > 1)
+        return print_cases(strtoull(argv[1], NULL, 10));
     seed = test_seed();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(gradients_are_slopes, &seed),
