@@ -32,6 +32,10 @@ cmp one.pack cached.pack || fail 'the cache changes the pack'
 for i in 1 2 3; do
     ws build "$quick" -o shard$i.pack --shard $i/3 --cache cache || fail "shard $i: $(cat err.txt)"
 done
+for shard in 0/3 4/3 1 1/ /3 1/3x a/b -1/3; do
+    ws build "$quick" -o none.pack --shard "$shard"
+    expect 2 err.txt '--shard is I/N' "shard $shard"
+done
 ws merge shard3.pack shard1.pack shard2.pack one.pack -o merged.pack
 expect 0 out.txt '^merged.pack: digest' 'merge'
 cmp one.pack merged.pack || fail 'shards differ from the whole'
@@ -129,6 +133,9 @@ expect 0 out.txt '2 variants, 0 failed' 'a kernel that may spill'
 ws build bad.yaml -o none.pack --cache cache --set fuse_k=auto
 expect 1 err.txt 'no variant was built' 'nothing'
 [ ! -e none.pack ] || fail 'an empty pack was written'
+printf 'version: 1\nkernel: fmha_bwd\nhead_dim: 64\n' >backward.yaml
+ws build backward.yaml -o backward.pack --cache cache
+expect 1 err.txt 'failed backward: .*several launches' 'a backward'
 cat >twice.yaml <<YAML
 version: 1
 kernel: fmha_fwd

@@ -10,7 +10,8 @@ struct shard {
     size_t index, count;
 };
 
-static bool parse_number(size_t *number, const char **text)
+/* Takes a number off the text; false if it does not begin with one. */
+static bool take_number(size_t *number, const char **text)
 {
     char *end = NULL;
     if (**text < '0' || **text > '9')
@@ -20,19 +21,36 @@ static bool parse_number(size_t *number, const char **text)
     return true;
 }
 
+static bool take_slash(const char **text)
+{
+    bool is_there = **text == '/';
+    *text += is_there;
+    return is_there;
+}
+
 static enum ws_status parse_shard(struct shard *shard, const char *text, struct ws_error *error)
 {
     enum { SHARDS_MAX = 100000 };
-    const char *at = text;
+    const char *rest = text;
     *shard = (struct shard){1, 1};
     bool is_sound =
-        !text || (parse_number(&shard->index, &at) && *at++ == '/' &&
-                  parse_number(&shard->count, &at) && *at == '\0' && shard->index >= 1 &&
+        !text || (take_number(&shard->index, &rest) && take_slash(&rest) &&
+                  take_number(&shard->count, &rest) && *rest == '\0' && shard->index >= 1 &&
                   shard->index <= shard->count && shard->count <= SHARDS_MAX);
     shard->index--;
     return is_sound ? WS_OK
                     : ws_fail(error, WS_ERROR_ARGUMENT,
                               "--shard is I/N with I from 1 to N, such as 1/4, not '%s'", text);
+}
+
+/* Gives a task its outcome before any worker sees it. */
+static enum ws_status settle(struct ws_pack_task *task, enum ws_pack_outcome outcome,
+                             const char *reason, struct ws_error *error)
+{
+    task->is_done = true;
+    task->outcome = outcome;
+    task->reason = strdup(reason);
+    return task->reason ? WS_OK : ws_fail(error, WS_ERROR_MEMORY, "out of memory for a reason");
 }
 
 static enum ws_status add_task(struct ws_pack_build *build, size_t config, size_t point,
@@ -48,12 +66,14 @@ static enum ws_status add_task(struct ws_pack_build *build, size_t config, size_
     struct ws_pack_task *task = &build->tasks[build->task_count++];
     const struct ws_config_point *first = &build->configs[config].config.points[point];
     *task = (struct ws_pack_task){.config = config, .point = point};
-    if (first->choice > 0 || !first->reason[0])
-        return WS_OK;
-    task->is_done = true;
-    task->outcome = WS_PACK_SKIPPED;
-    task->reason = strdup(first->reason);
-    return task->reason ? WS_OK : ws_fail(error, WS_ERROR_MEMORY, "out of memory for a reason");
+    if (first->spec.kind ==
+        WS_KERNEL_FMHA_BWD) /* its main part alone would compute nothing right */
+        return settle(task, WS_PACK_FAILED,
+                      "packs are not built of kernel fmha_bwd yet, which takes several launches",
+                      error);
+    if (first->choice == 0 && first->reason[0])
+        return settle(task, WS_PACK_SKIPPED, first->reason, error);
+    return WS_OK;
 }
 
 /* Whether no point before this one is an alternative to it. */
