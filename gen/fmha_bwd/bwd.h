@@ -92,6 +92,11 @@ struct ws_bwd_lds ws_bwd_lds(const struct ws_spec *spec, const struct ws_bwd_til
 /* Whether the spec's kernel has the job. */
 bool ws_bwd_has_job(const struct ws_spec *spec, enum ws_bwd_job job);
 
+/* What P (Y) and dS (X) are multiplied by before they are rounded, and sums of them divided by: 1,
+ * but where products would take small ones as 0. P is at most 1; dS may be large. */
+struct ws_bwd;
+double ws_bwd_headroom(const struct ws_bwd *f, enum ws_bwd_operand o);
+
 /* Whether scores are more than scaled products. */
 bool ws_bwd_modifies(const struct ws_spec *spec);
 

@@ -164,6 +164,8 @@ static void emit_cast(struct ws_bwd *f)
             ws_advance(b, source.base, ws_bwd_stride(f, WS_BWD_ARG_dq_acc_group_stride, F32_BYTES));
     }
     sum = ws_fmul(b, sum, ws_kernel_arg(b, WS_BWD_ARG_scale));
+    if (ws_bwd_headroom(f, WS_BWD_X) != 1)
+        sum = ws_fmul(b, sum, ws_f32(b, 1 / ws_bwd_headroom(f, WS_BWD_X)));
     ws_store(b, &target, zero, 0, ws_pack(b, f->tiling.atom->element, sum));
     ws_branch_end(b, &branch);
 }

@@ -152,10 +152,12 @@ static struct ws_value *masked(struct ws_bwd *f, const struct limits *limits, in
     return p;
 }
 
-static struct ws_value *packed_pairs(struct ws_bwd *f, struct ws_value *x)
+static struct ws_value *packed_pairs(struct ws_bwd *f, enum ws_bwd_operand o, struct ws_value *x)
 {
     struct ws_builder *b = &f->b;
     const int pairs = f->tiling.atom->c_elements / 2;
+    if (ws_bwd_headroom(f, o) != 1)
+        x = ws_fmul(b, x, ws_f32(b, ws_bwd_headroom(f, o)));
     struct ws_value *packed = ws_undefined_i32s(b, pairs);
     for (int j = 0; j < pairs; j++)
         packed = ws_set_element(b, packed, j,
@@ -207,9 +209,9 @@ static void differentiate(struct ws_bwd *f, struct ws_value *first, bool is_mask
                 ws_bwd_store_dbias(f, &scores, ds);
             if (scores.slope)
                 ds = ws_fmul(b, ds, scores.slope);
-            packed[WS_BWD_X][t][n] = packed_pairs(f, ds);
+            packed[WS_BWD_X][t][n] = packed_pairs(f, WS_BWD_X, ds);
             if (f->job == WS_BWD_KEYS)
-                packed[WS_BWD_Y][t][n] = packed_pairs(f, p);
+                packed[WS_BWD_Y][t][n] = packed_pairs(f, WS_BWD_Y, p);
             if (f->job == WS_BWD_KEYS && f->tiling.is_fused)
                 store_scores(f, t, n, packed[WS_BWD_X][t][n]);
         }

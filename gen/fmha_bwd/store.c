@@ -25,6 +25,8 @@ static struct ws_value *neighbours(struct ws_bwd *f, enum ws_bwd_operand o, int 
             struct ws_value *x = ws_element(b, f->sum[o][n][t], e);
             if (o == WS_BWD_X)
                 x = ws_fmul(b, x, f->scale);
+            if (ws_bwd_headroom(f, o) != 1)
+                x = ws_fmul(b, x, ws_f32(b, 1 / ws_bwd_headroom(f, o)));
             pair = half == 0 ? ws_splat(b, x, 2) : ws_set_element(b, pair, 1, x);
         }
         packed = ws_set_element(b, packed, p, ws_pack(b, f->tiling.atom->element, pair));

@@ -100,3 +100,9 @@ bool ws_bwd_modifies(const struct ws_spec *spec)
 {
     return spec->softcap || spec->alibi || spec->bias;
 }
+
+double ws_bwd_headroom(const struct ws_bwd *f, enum ws_bwd_operand o)
+{
+    static const double headroom[WS_BWD_OPERANDS] = {[WS_BWD_X] = 16, [WS_BWD_Y] = 16384};
+    return f->spec->dtype == WS_F16 && f->tiling.target->flush_f16 ? headroom[o] : 1;
+}
