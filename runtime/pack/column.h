@@ -3,8 +3,8 @@
 #ifndef WS_PACK_COLUMN_H
 #define WS_PACK_COLUMN_H
 
-#include "runtime/abi/sha256.h"
 #include "runtime/abi/arena.h"
+#include "runtime/abi/sha256.h"
 #include "runtime/pack/variant.h"
 
 enum ws_column_type {

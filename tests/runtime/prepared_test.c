@@ -59,64 +59,71 @@ static void add_rows(struct kernel_pack *made)
     gemm->out = WS_OUT_F32;
 }
 
+static const struct ws_request gemm_request = {
+    .kind = WS_KERNEL_GEMM,
+    .target = "gfx1151",
+    .out = WS_OUT_F32,
+    .alignment = 8,
+    .sizes = {[WS_SIZE_B] = 2, [WS_SIZE_M] = 3, [WS_SIZE_N] = 50, [WS_SIZE_K] = 7}};
+
+static const struct ws_gemm_args gemm_args = {.a = A,
+                                              .b = B,
+                                              .c = C,
+                                              .batch = 2,
+                                              .m = 3,
+                                              .n = 50,
+                                              .k = 7,
+                                              .a_batch_stride = 24,
+                                              .a_row_stride = 8,
+                                              .b_batch_stride = 400,
+                                              .b_row_stride = 8,
+                                              .c_batch_stride = 150,
+                                              .c_row_stride = 50};
+
+static const struct ws_request bwd_request = {
+    .kind = WS_KERNEL_FMHA_BWD,
+    .target = "gfx1151",
+    .head_dim_qk = 2,
+    .head_dim_v = 2,
+    .alignment = 2,
+    .sizes = {
+        [WS_SIZE_B] = 2, [WS_SIZE_Hq] = 4, [WS_SIZE_Hk] = 2, [WS_SIZE_Sq] = 30, [WS_SIZE_Sk] = 40}};
+
+#define STRIDES(name) .name##_batch_stride = 320, .name##_head_stride = 80, .name##_token_stride = 2
+static const struct ws_fmha_bwd_args bwd_args = {.q = A,
+                                                 .k = A,
+                                                 .v = A,
+                                                 .o = A,
+                                                 .dout = A,
+                                                 .lse = A,
+                                                 .dq = B,
+                                                 .dk = B,
+                                                 .dv = B,
+                                                 .scale = 0.5F,
+                                                 .batch = 2,
+                                                 .heads_q = 4,
+                                                 .heads_k = 2,
+                                                 .seqlen_q = 30,
+                                                 .seqlen_k = 40,
+                                                 STRIDES(q),
+                                                 STRIDES(k),
+                                                 STRIDES(v),
+                                                 STRIDES(o),
+                                                 STRIDES(dout),
+                                                 STRIDES(lse),
+                                                 STRIDES(dq),
+                                                 STRIDES(dk),
+                                                 STRIDES(dv)};
+#undef STRIDES
+
 static struct setting set_up(void)
 {
-    struct setting setting = {
-        .made = kernel_pack_begin(OBJECT),
-        .gemm = {.kind = WS_KERNEL_GEMM,
-                 .target = "gfx1151",
-                 .out = WS_OUT_F32,
-                 .alignment = 8,
-                 .sizes = {[WS_SIZE_B] = 2, [WS_SIZE_M] = 3, [WS_SIZE_N] = 50, [WS_SIZE_K] = 7}},
-        .bwd = {.kind = WS_KERNEL_FMHA_BWD,
-                .target = "gfx1151",
-                .head_dim_qk = 2,
-                .head_dim_v = 2,
-                .alignment = 2,
-                .sizes = {[WS_SIZE_B] = 2,
-                          [WS_SIZE_Hq] = 4,
-                          [WS_SIZE_Hk] = 2,
-                          [WS_SIZE_Sq] = 30,
-                          [WS_SIZE_Sk] = 40}},
-        .gemm_args = {.a = A,
-                      .b = B,
-                      .c = C,
-                      .batch = 2,
-                      .m = 3,
-                      .n = 50,
-                      .k = 7,
-                      .a_batch_stride = 24,
-                      .a_row_stride = 8,
-                      .b_batch_stride = 400,
-                      .b_row_stride = 8,
-                      .c_batch_stride = 150,
-                      .c_row_stride = 50},
-    };
-    struct ws_fmha_bwd_args *bwd = &setting.bwd_args;
-    *bwd = (struct ws_fmha_bwd_args){.q = A,
-                                     .k = A,
-                                     .v = A,
-                                     .o = A,
-                                     .dout = A,
-                                     .lse = A,
-                                     .dq = B,
-                                     .dk = B,
-                                     .dv = B,
-                                     .scale = 0.5F,
-                                     .batch = 2,
-                                     .heads_q = 4,
-                                     .heads_k = 2,
-                                     .seqlen_q = 30,
-                                     .seqlen_k = 40};
-#define STRIDES(name)                                                                              \
-    bwd->name##_batch_stride = 320;                                                                \
-    bwd->name##_head_stride = 80;                                                                  \
-    bwd->name##_token_stride = 2;
-    STRIDES(q)
-    STRIDES(k)
-    STRIDES(v) STRIDES(o) STRIDES(dout) STRIDES(lse) STRIDES(dq) STRIDES(dk) STRIDES(dv)
-#undef STRIDES
-        open_device(&setting);
+    struct setting setting = {.made = kernel_pack_begin(OBJECT),
+                              .gemm = gemm_request,
+                              .bwd = bwd_request,
+                              .gemm_args = gemm_args,
+                              .bwd_args = bwd_args};
+    open_device(&setting);
     add_rows(setting.made);
     return setting;
 }

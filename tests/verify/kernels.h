@@ -21,8 +21,8 @@ extern const struct mask_row mask_rows[MASK_ROWS];
  */
 struct ws_spec load_preset(const char *preset, int head_dim, const struct mask_row *mask);
 
-/* A backward at head dims of 64 in the shape that was measured first: 8 waves, blocks of 128 keys, 32
- * queries an iteration. */
+/* A backward at head dims of 64 in the shape that was measured first: 8 waves, blocks of 128 keys,
+ * 32 queries an iteration. */
 struct ws_spec backward_spec(const struct mask_row *mask);
 
 /* A problem for a spec from the text of --shape. */
