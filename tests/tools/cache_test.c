@@ -1,5 +1,6 @@
 /* The cache: what was kept is found, what is damaged is not, the least recently used goes first. */
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,21 +12,28 @@
 #include "tests/check.h"
 #include "tools/wavesmith/cache.h"
 
-static char folder[] = "/tmp/cache_test.XXXXXX";
+static char folder[64];
 
 static int make_folder(void **state)
 {
     (void)state;
-    memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
+    snprintf(folder, sizeof folder, "/tmp/cache_test.XXXXXX");
     return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_item(const char *path, const struct stat *info, int type, struct FTW *place)
+{
+    (void)info;
+    (void)type;
+    (void)place;
+    return remove(path);
 }
 
 static int remove_folder(void **state)
 {
-    char command[64];
+    enum { OPEN_FOLDERS = 8 };
     (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
+    return nftw(folder, remove_item, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
 }
 
 static struct ws_cache open_cache(uint64_t limit)
@@ -224,7 +232,7 @@ static void many_processes(void **state)
 
 static void says_what_is_wrong_with_a_folder(void **state)
 {
-    char path[64];
+    char path[128];
     struct ws_cache cache;
     struct ws_error error = {0};
     (void)state;
