@@ -12,7 +12,7 @@
 #include "tests/check.h"
 #include "tools/wavesmith/cache.h"
 
-static char folder[64];
+static char folder[32];
 
 static int make_folder(void **state)
 {
