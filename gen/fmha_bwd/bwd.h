@@ -182,7 +182,7 @@ void ws_fmha_bwd_shape(const struct ws_spec *spec, struct ws_kernel_shape *shape
 void ws_fmha_bwd_emit(const struct ws_spec *spec, enum ws_mutant mutant,
                       struct LLVMOpaqueModule *module, const char *symbol);
 struct ws_launch_block ws_fmha_bwd_block(const struct ws_spec *spec);
-enum ws_status ws_fmha_bwd_grid(const struct ws_spec *spec, const void *args, uint32_t *workgroups,
+enum ws_status ws_fmha_bwd_grid(const struct ws_spec *spec, const void *block, uint32_t *workgroups,
                                 struct ws_error *error);
 void ws_fmha_bwd_rule(const struct ws_spec *spec, char text[WS_RULE_TEXT_SIZE]);
 

@@ -104,7 +104,7 @@ void ws_bwd_add_dq(struct ws_bwd *f, struct ws_value *first_inner, bool is_full)
     struct ws_builder *b = &f->b;
     const int chunks = f->tiling.outer / f->tiling.chunk;
     struct ws_value *zeros = ws_splat(b, ws_f32(b, 0), f->tiling.atom->c_elements);
-    struct ws_value *sum[WS_BWD_TILES_MAX];
+    struct ws_value *sum[WS_BWD_TILES_MAX] = {NULL};
     for (int t = 0; t < f->tiling.dq_tiles; t++)
         sum[t] = zeros;
     for (int c = 0; c < chunks; c++) {

@@ -67,7 +67,7 @@ static int read_batch(struct ws_bwd *f, const struct series *series, int first,
 /* Schedule phases: a batch of products, and the reads of the next one, are kept together. */
 static void multiply_series(struct ws_bwd *f, const struct series *series)
 {
-    struct ws_value *x[2][WS_BWD_BATCH_MAX];
+    struct ws_value *x[2][WS_BWD_BATCH_MAX] = {{NULL}};
     int count = reads_ahead(f) ? read_batch(f, series, 0, x[0]) : 0;
     for (int first = 0, turn = 0; first < series->count; turn = 1 - turn) {
         int next = 0;
@@ -237,9 +237,9 @@ static void multiply_columns(struct ws_bwd *f, enum ws_bwd_operand o, tiles pack
 {
     const int slice_tiles = f->tiling.slice_tiles;
     for (int s = 0; s < f->tiling.inner_tiles / slice_tiles; s++) {
-        struct ws_value *a[WS_BWD_OUTER_MAX];
+        struct ws_value *a[WS_BWD_OUTER_MAX] = {NULL};
         for (int n = 0; n < f->tiling.outer_tiles; n++) {
-            struct ws_value *own[WS_BWD_INNER_MAX];
+            struct ws_value *own[WS_BWD_INNER_MAX] = {NULL};
             for (int t = 0; t < slice_tiles; t++)
                 own[t] = packed[s * slice_tiles + t][n];
             a[n] = ws_bwd_score_operand(f, own, 2 * n + (int)o);
@@ -270,7 +270,8 @@ static void interleave(struct ws_bwd *f)
 
 void ws_bwd_process(struct ws_bwd *f, struct ws_value *first, bool is_masked)
 {
-    tiles starts, sums[WS_BWD_OPERANDS], packed[WS_BWD_OPERANDS];
+    tiles starts = {{NULL}}, sums[WS_BWD_OPERANDS] = {{{NULL}}};
+    tiles packed[WS_BWD_OPERANDS] = {{{NULL}}};
     struct ws_value *zeros = ws_splat(&f->b, ws_f32(&f->b, 0), f->tiling.atom->c_elements);
     for (int t = 0; t < f->tiling.inner_tiles; t++)
         for (int n = 0; n < f->tiling.outer_tiles; n++)
