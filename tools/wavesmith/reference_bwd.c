@@ -1,5 +1,6 @@
 #include "tools/wavesmith/reference_bwd.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -187,7 +188,9 @@ static void exact_query(struct query *at, struct ws_visible keys)
     double p = exp(sink - lse);
     *exact_row(at, WS_DSINK, at->head, 0) -= p * delta;
     add_noise(at, WS_DSINK, at->head, 0,
-              units * p * (2 * at->delta_magnitude + (fabs(sink) + fabs(lse)) * fabs(delta)), 0);
+              units * p * (2 * at->delta_magnitude + (fabs(sink) + fabs(lse)) * fabs(delta)) +
+                  FLT_MIN * (1 + fabs(delta)), /* below it exp2 gives 0 */
+              0);
 }
 
 /* What is left of a 16-bit operand of a matrix product. */
