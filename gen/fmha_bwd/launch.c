@@ -15,6 +15,20 @@ struct tensor {
     bool is_used, is_packed;
 };
 
+/* Offsets in a tile stay below 2^31: what is padding is read from there on. */
+static enum ws_status check_span(const struct tensor *t, int32_t rows, struct ws_error *error)
+{
+    const int64_t stride = t->strides[2], bytes = t->check.element_bytes;
+    const int64_t most = rows > 1 ? (INT32_MAX - (int64_t)t->row_bytes) / (rows - 1) / bytes : 0;
+    if (rows < 2 || stride <= most)
+        return WS_OK;
+    return ws_fail(
+        error, WS_ERROR_ARGUMENT,
+        "%s_token_stride is %" PRId64 "; the %" PRId32
+        " rows of a block should span less than 2^31 bytes, which takes at most %" PRId64,
+        t->check.name, stride, rows, most);
+}
+
 static enum ws_status check_tensor(const struct tensor *t, int32_t batch, struct ws_error *error)
 {
     static const char *const axes[] = {"batch", "head", "token"};
@@ -29,10 +43,7 @@ static enum ws_status check_tensor(const struct tensor *t, int32_t batch, struct
         return WS_OK; /* never read */
     enum ws_status status = ws_check_pointer(&t->check, error);
     int32_t rows = t->tokens < t->tile ? t->tokens : t->tile;
-    /* Twice: offsets of padding are half of 2^32. */
-    return status != WS_OK ? status
-                           : ws_check_span(&t->check, "token", t->strides[2] * 2, rows,
-                                           (int64_t)t->row_bytes * 2, error);
+    return status != WS_OK ? status : check_span(t, rows, error);
 }
 
 static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_fmha_bwd_args *a,
