@@ -195,7 +195,7 @@ static enum ws_status fail_schema(sqlite3_stmt *row, const char *path, struct ws
     const char *const name = (const char *)sqlite3_column_text(row, 2);
     return ws_fail(
         error, WS_ERROR_PACK,
-        "'%s' is no pack of this schema: its %s '%.100s' is none of a pack's, or another", path,
+        "'%s' is no pack of this schema, or damaged: its %s '%.100s' is not as in a pack", path,
         type ? type : "entry", name ? name : "");
 }
 
@@ -241,9 +241,9 @@ static enum ws_status check_schema(sqlite3 *database, const char *path, int firs
             status = fail_schema(statement, path, error);
     }
     if (status == WS_OK && wanted[count])
-        status =
-            ws_fail(error, WS_ERROR_PACK, "'%s' is no pack of this schema: it lacks '%.40s...'",
-                    path, wanted[count]);
+        status = ws_fail(error, WS_ERROR_PACK,
+                         "'%s' is no pack of this schema, or damaged: it lacks '%.40s...'", path,
+                         wanted[count]);
     sqlite3_finalize(statement);
     return status;
 }

@@ -46,6 +46,12 @@ ws plan "$quick" -o planned.pack --shards 2 --ninja plan.ninja
 expect 0 out.txt 'plan.ninja: 2 shards' 'plan'
 XDG_CACHE_HOME=$PWD/home ninja -f plan.ninja >ninja.txt || fail "ninja: $(cat ninja.txt)"
 cmp one.pack planned.pack || fail 'a planned build differs'
+ws plan "$quick" -o planned.pack --ninja plan.ninja
+expect 0 out.txt 'plan.ninja: ' 'a plan again'
+echo '# of another build' >build.ninja
+ws plan "$quick" -o planned.pack
+expect 2 err.txt "'build.ninja' is there and no plan" 'a plan in place of what is none'
+grep -q 'of another build' build.ninja || fail 'a plan took the place of what is none'
 
 # Listing, showing, taking out.
 ws ls one.pack
@@ -56,6 +62,7 @@ ws ls one.pack --where v_mode=gather --json
 expect 0 out.txt '"alignment": 2' 'ls by a lever'
 ws ls one.pack --where maks=window
 expect 2 err.txt 'maks=window' 'ls by nothing'
+[ ! -s out.txt ] || fail 'a table above an error'
 symbol=$("$wavesmith" pack ls one.pack --where softcap=0 --json | grep '"symbol"' | head -n 1 | cut -d'"' -f4)
 ws show one.pack "$symbol"
 expect 0 out.txt '^grid +v1 ' 'show'

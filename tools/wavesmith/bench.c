@@ -97,23 +97,34 @@ static enum ws_status build(const struct ws_arguments *arguments, struct ws_spec
     return status;
 }
 
+/* CPU time from config to code object, of which `own` is this process's: a worker has the stages.
+ */
+static double config_to_code(double own, const struct ws_codegen_stages *stages, bool in_worker)
+{
+    return own + (in_worker ? stages->optimize_ms + stages->codegen_ms + stages->link_ms : 0);
+}
+
 static enum ws_status time_compile(const struct ws_arguments *arguments,
                                    struct compile_times *times, struct ws_error *error)
 {
+    struct ws_codegen_options options;
+    if (ws_codegen_from(&options, arguments, error) != WS_OK)
+        return error->code;
     for (int i = 0; i < REPEATS; ++i) {
         struct ws_compiled compiled = {0};
         struct ws_spec spec;
         double start = cpu_ms();
         enum ws_status status = build(arguments, &spec, &compiled, error);
-        double total = cpu_ms() - start;
+        double own = cpu_ms() - start;
         if (status != WS_OK)
             return status;
         const struct ws_codegen_stages *stages = &compiled.code.stages;
+        bool in_worker = options.isolation == WS_ISOLATION_WORKER || spec.options[0][0] != '\0';
         times->emit = lesser(times->emit, compiled.emit_ms, i);
         times->optimize = lesser(times->optimize, stages->optimize_ms, i);
         times->codegen = lesser(times->codegen, stages->codegen_ms, i);
         times->link = lesser(times->link, stages->link_ms, i);
-        times->total = lesser(times->total, total, i);
+        times->total = lesser(times->total, config_to_code(own, stages, in_worker), i);
         ws_compiled_free(&compiled);
     }
     return WS_OK;

@@ -195,9 +195,9 @@ static void print_report(const struct ws_pack_build *build, const struct counts 
                     task->outcome == WS_PACK_FAILED ? "failed" : "skipped", name_of(build, task),
                     task->reason);
     }
-    printf("%s: %zu variants, %zu failed, %zu skipped, digest %s\n", build->arguments->output,
+    printf("%s: %zu variants, %zu failed, %zu skipped%s%s\n", build->arguments->output,
            counts->of[WS_PACK_BUILT], counts->of[WS_PACK_FAILED], counts->of[WS_PACK_SKIPPED],
-           digest);
+           digest[0] ? ", digest " : "", digest);
 }
 
 static json_t *report_json(const struct ws_pack_build *build, const struct counts *counts,

@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/wavesmith/output.h"
 #include "tools/wavesmith/pack_build.h"
+
+#define FIRST_LINE "# Written by `wavesmith pack plan`.\n"
 
 /* A word of a shell command. */
 static void print_word(FILE *stream, const char *word)
@@ -62,7 +65,7 @@ static void print_shard_name(FILE *stream, const struct ws_arguments *arguments,
 
 static void print_plan(FILE *stream, const struct ws_arguments *arguments, const char *program)
 {
-    fputs("# Written by `wavesmith pack plan`.\nwavesmith =", stream);
+    fputs(FIRST_LINE "wavesmith =", stream);
     print_word(stream, program);
     fputs("\nrule shard\n  command = $wavesmith pack build $in -o $out --shard $shard", stream);
     print_options(stream, arguments);
@@ -107,6 +110,24 @@ static enum ws_status check_plan(const struct ws_arguments *arguments, struct ws
     return WS_OK;
 }
 
+/* A build folder has a build.ninja of its own. */
+static enum ws_status check_target(const char *path, struct ws_error *error)
+{
+    char start[sizeof FIRST_LINE] = "";
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
+        return WS_OK;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return WS_OK;
+    size_t size = fread(start, 1, sizeof start - 1, file);
+    fclose(file);
+    if (size == sizeof start - 1 && strcmp(start, FIRST_LINE) == 0)
+        return WS_OK;
+    return ws_fail(error, WS_ERROR_ARGUMENT,
+                   "'%s' is there and no plan of a pack; --ninja FILE names another file", path);
+}
+
 int ws_command_pack_plan(const struct ws_arguments *arguments)
 {
     struct ws_error error = {0};
@@ -114,7 +135,7 @@ int ws_command_pack_plan(const struct ws_arguments *arguments)
     char *text = NULL;
     size_t size = 0;
     const char *path = arguments->ninja ? arguments->ninja : "build.ninja";
-    if (check_plan(arguments, &error) != WS_OK)
+    if (check_plan(arguments, &error) != WS_OK || check_target(path, &error) != WS_OK)
         return ws_report_error(&error);
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[length > 0 ? length : (ssize_t)strlen("wavesmith")] = '\0';

@@ -57,6 +57,12 @@ static void print_row(const struct ws_variant *variant)
            variant->object_bytes);
 }
 
+static void print_head(void)
+{
+    printf("%-12s  %-8s %-8s %-4s %-7s %-6s %2s  %-28s %4s %4s %7s %7s\n", "spec_id", "arch",
+           "kind", "type", "D", "mask", "al", "features", "VGPR", "rows", "score", "bytes");
+}
+
 int ws_command_pack_ls(const struct ws_arguments *arguments)
 {
     struct ws_error error = {0};
@@ -64,15 +70,13 @@ int ws_command_pack_ls(const struct ws_arguments *arguments)
     uint32_t shown = 0;
     enum ws_status status = ws_pack_open(&pack, arguments->operand, NULL, &error);
     json_t *list = json_array();
-    if (status == WS_OK && !arguments->json)
-        printf("%-12s  %-8s %-8s %-4s %-7s %-6s %2s  %-28s %4s %4s %7s %7s\n", "spec_id", "arch",
-               "kind", "type", "D", "mask", "al", "features", "VGPR", "rows", "score", "bytes");
     for (uint32_t i = 0; status == WS_OK && i < ws_pack_count(pack); ++i) {
         bool matches = false;
         status = ws_pack_matches(pack, i, arguments, &matches, &error);
         if (status != WS_OK || !matches)
             continue;
-        shown++;
+        if (shown++ == 0 && !arguments->json)
+            print_head();
         if (arguments->json)
             json_array_append_new(list, ws_variant_json(ws_pack_variant(pack, i)));
         else
