@@ -150,6 +150,12 @@ static enum ws_status name_point(const struct expansion *expansion, const struct
     return WS_OK;
 }
 
+static bool has_limits(const struct ws_when *when)
+{
+    return when->seqlen_q.min > 0 || when->seqlen_q.max >= 0 || when->seqlen_k.min > 0 ||
+           when->seqlen_k.max >= 0;
+}
+
 static enum ws_status fill_point(const struct expansion *expansion, const struct layer *layer,
                                  const size_t *choice, struct ws_config_point *point)
 {
@@ -166,6 +172,9 @@ static enum ws_status fill_point(const struct expansion *expansion, const struct
     const bool is_open = ws_spec_is_open(&point->spec);
     if ((is_open ? ws_spec_check_values : ws_spec_check)(&point->spec, &error) != WS_OK)
         snprintf(point->reason, sizeof point->reason, "%s", error.message);
+    else if (has_limits(&point->when) && !ws_setting_is_of(WS_FIELD_head_dim, point->spec.kind))
+        snprintf(point->reason, sizeof point->reason,
+                 "`when` is of Sq and Sk, which this kernel does not have; leave it out");
     place_point(expansion, layer, point);
     return name_point(expansion, layer, choice, point);
 }

@@ -1,4 +1,5 @@
 /* The keys of a config file that say what a sweep or a pack does with its points. */
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +87,8 @@ static bool read_range(const struct ws_yaml_node *node, struct ws_size_range *ra
     const struct ws_yaml_node *least = node->type == WS_YAML_SEQUENCE ? node->first : NULL;
     const struct ws_yaml_node *most = least != NULL ? least->next : NULL;
     return read_number(least, &range->min) && read_number(most, &range->max) &&
-           most->next == NULL && range->min >= 0 && (range->max == -1 || range->max >= range->min);
+           most->next == NULL && range->min >= 0 && range->min <= INT32_MAX &&
+           range->max <= INT32_MAX && (range->max == -1 || range->max >= range->min);
 }
 
 enum ws_status ws_block_read_when(struct ws_when *when, const struct ws_source *source,
@@ -114,8 +116,8 @@ enum ws_status ws_block_read_when(struct ws_when *when, const struct ws_source *
         if (!read_range(item, range))
             return ws_source_fail(error, WS_ERROR_CONFIG, source, item->span,
                                   "`%s` takes the least and the most, such as [1, 16], the most -1 "
-                                  "for no end",
-                                  item->key->text);
+                                  "for no end, neither above %" PRId32,
+                                  item->key->text, INT32_MAX);
         *given = true;
     }
     return WS_OK;

@@ -102,6 +102,11 @@ static enum ws_status check_file(const char *path, struct ws_error *error)
             close(file);
         return ws_fail(error, WS_ERROR_IO, "cannot read '%s': %s", path, strerror(reason));
     }
+    if (!S_ISREG(info.st_mode)) {
+        close(file);
+        return ws_fail(error, WS_ERROR_IO, "cannot read '%s': it is a pipe or a socket, no pack",
+                       path);
+    }
     const ssize_t length = pread(file, header, sizeof header, 0);
     const int reason = errno;
     close(file);

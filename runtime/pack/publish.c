@@ -90,8 +90,11 @@ static enum ws_status publish(char *name, const char *path, const void *bytes, s
 
 enum ws_status ws_publish(const char *path, const void *bytes, size_t size, struct ws_error *error)
 {
+    struct stat info;
     const char *misfit = ws_file_misfit(path);
     char *name = NULL;
+    if (!misfit && stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        misfit = "a pipe or a socket";
     if (misfit)
         return ws_fail(error, WS_ERROR_IO, "cannot write '%s': it is %s", path, misfit);
     if (asprintf(&name, "%s.tmp", path) < 0)

@@ -45,6 +45,8 @@ static const struct error_case cases[] = {
     {"version: 1\nwhen: {Sk: [1, 2, 3]}\n", 2, 12, "`Sk` takes the least", "-1 for no end", NULL},
     {"version: 1\nwhen: {Sk: [-1, 2]}\n", 2, 12, "`Sk` takes the least", "-1 for no end", NULL},
     {"version: 1\nwhen: {Sk: 5}\n", 2, 12, "`Sk` takes the least", "-1 for no end", NULL},
+    {"version: 1\nwhen: {Sq: [0, 4294967312]}\n", 2, 12, "`Sq` takes the least and the most",
+     "neither above 2147483647", NULL},
     {"version: 1\nwhen: {Sq: [1, x]}\n", 2, 12, "`Sq` takes the least", "-1 for no end", NULL},
     {"version: 1\nwhen: {Sq: [0, -1], Sq: [1, 2]}\n", 2, 21, "`Sq` has a range already", "one",
      NULL},

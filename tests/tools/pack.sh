@@ -41,6 +41,24 @@ expect 0 out.txt '^merged.pack: digest' 'merge'
 cmp one.pack merged.pack || fail 'shards differ from the whole'
 digest=$("$wavesmith" pack digest one.pack)
 
+# Shards of which one has nothing but a point that is skipped.
+cat >half.yaml <<'YAML'
+version: 1
+kernel: fmha_fwd
+head_dim: 64
+levers: {v_mode: rows}
+entries: [{}, {levers: {bm_tiles: 4}, head_dim: 256}]
+YAML
+ws build half.yaml -o half.pack --cache cache
+expect 0 out.txt '1 variants, 0 failed, 1 skipped' 'a build of which half is skipped'
+ws build half.yaml -o half1.pack --cache cache --shard 1/2
+expect 0 out.txt '1 variants, 0 failed, 0 skipped' 'the shard with a kernel'
+ws build half.yaml -o half2.pack --cache cache --shard 2/2
+expect 0 out.txt '0 variants, 0 failed, 1 skipped, digest [0-9a-f]{64}$' 'the shard without'
+ws merge half1.pack half2.pack -o halves.pack
+expect 0 out.txt '^halves.pack: digest' 'merge with an empty shard'
+cmp half.pack halves.pack || fail 'shards of which one is empty differ from the whole'
+
 # The plan of a build is one that ninja runs.
 ws plan "$quick" -o planned.pack --shards 2 --ninja plan.ninja
 expect 0 out.txt 'plan.ninja: 2 shards' 'plan'
@@ -143,6 +161,15 @@ expect 1 err.txt 'no variant was built' 'nothing'
 printf 'version: 1\nkernel: fmha_bwd\nhead_dim: 64\n' >backward.yaml
 ws build backward.yaml -o backward.pack --cache cache
 expect 1 err.txt 'failed backward: .*several launches' 'a backward'
+ws build some.yaml some.yaml -o same.pack --cache cache
+expect 0 out.txt '^same.pack: 2 variants' 'configs of the same kernels'
+cat >gemm.yaml <<YAML
+version: 1
+kernel: gemm
+when: {Sq: [1, 16]}
+YAML
+ws build gemm.yaml -o none.pack --cache cache
+expect 1 err.txt 'skipped gemm: `when` is of Sq and Sk' 'a range of a kernel without Sq'
 cat >twice.yaml <<YAML
 version: 1
 kernel: fmha_fwd
@@ -161,6 +188,10 @@ find cache -type f | while read -r file; do printf x | dd of="$file" bs=1 seek=4
 ws build "$quick" -o damaged.pack --cache cache
 expect 0 out.txt "$variants variants" 'build from a damaged cache'
 cmp one.pack damaged.pack || fail 'a damaged cache changes the pack'
+find cache -type f | while read -r file; do rm "$file" && mkfifo "$file"; done
+timeout 300 "$wavesmith" pack build "$quick" -o pipes.pack --cache cache >out.txt 2>err.txt
+expect 0 out.txt "$variants variants" 'build from a cache of pipes'
+cmp one.pack pipes.pack || fail 'a cache of pipes changes the pack'
 ws build "$quick" -o small.pack --cache small --cache-size 10000
 cmp one.pack small.pack || fail 'a small cache changes the pack'
 [ "$(find small -type f -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }')" -le 10000 ] || fail 'the limit was passed'

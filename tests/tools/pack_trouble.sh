@@ -64,6 +64,33 @@ fi
 build few.yaml --no-cache -o nowhere/good.pack
 expect 2 'nowhere/good.pack' 'no folder'
 
+# What is read is not replaced, and a pipe is no place for a pack.
+replaced() {
+    "$wavesmith" "$@" >message.txt 2>&1
+    expect 2 'would replace .*, which is read' "$*"
+    unchanged "$*"
+}
+ln -s one.yaml link.yaml
+replaced pack build few.yaml one.yaml -o link.yaml --cache cache
+replaced pack plan one.yaml -o planned.pack --ninja one.yaml
+replaced pack extract good.pack "$("$wavesmith" pack ls good.pack | awk 'NR == 2 { print $1 }')" -o good.pack
+replaced compile one.yaml --set v_mode=rows -o ./one.yaml
+grep -q 'head_dim: 32' one.yaml || fail 'a config was replaced'
+"$wavesmith" pack plan one.yaml -o "a
+b.pack" --ninja new.ninja >message.txt 2>&1
+expect 2 'line break' 'a plan for a file of two lines'
+mkfifo pipe
+build few.yaml -o pipe --cache cache
+expect 2 "'pipe': it is a pipe" 'a pack over a pipe'
+[ -p pipe ] || fail 'a pack over a pipe: the pipe is gone'
+"$wavesmith" pack ls pipe >message.txt 2>&1
+expect 2 'it is a pipe' 'a pipe as a pack'
+
+# Without standard streams: nothing of what would be said gets into a file.
+"$wavesmith" pack build few.yaml --no-cache -o streams.pack <&- >&- 2>&-
+[ $? -eq 2 ] || fail 'without standard streams: a report that nobody reads is a success'
+cmp good.pack streams.pack || fail 'without standard streams: another pack'
+
 # Two builds into one file: the second says so, and both can be had afterwards.
 rm -f once
 LD_PRELOAD=$stop_at WS_STOP_AT=parent:publish-before WS_STOP_PATH=good.pack WS_STOP_SIGNAL=STOP \

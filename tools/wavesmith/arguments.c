@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tools/wavesmith/command.h"
 #include "tools/wavesmith/workers.h"
@@ -239,6 +240,26 @@ static enum ws_status check_operands(const struct ws_arguments *arguments, struc
                    least > 1 ? "" : "a ", arguments->command->operand);
 }
 
+/* A file that is read is not replaced by what is made of it: a slip would cost a config. But a
+ * merge has all that it read. */
+static enum ws_status check_output(const struct ws_arguments *arguments, const char *output,
+                                   struct ws_error *error)
+{
+    struct stat written, read;
+    if (!output || strcmp(arguments->command->name, "pack merge") == 0 ||
+        stat(output, &written) != 0 || !S_ISREG(written.st_mode))
+        return WS_OK;
+    for (size_t i = 0; i < arguments->operands.count; ++i) {
+        const char *operand = arguments->operands.items[i];
+        if (stat(operand, &read) == 0 && read.st_dev == written.st_dev &&
+            read.st_ino == written.st_ino)
+            return ws_fail(error, WS_ERROR_ARGUMENT,
+                           "'%s' would replace '%s', which is read; write to another file", output,
+                           operand);
+    }
+    return WS_OK;
+}
+
 enum ws_status ws_arguments_parse(struct ws_arguments *arguments, const struct ws_command *command,
                                   int argc, char **argv, struct ws_error *error)
 {
@@ -255,6 +276,10 @@ enum ws_status ws_arguments_parse(struct ws_arguments *arguments, const struct w
         return ws_fail(error, WS_ERROR_ARGUMENT, "--timeout should be above 0 seconds, not %g",
                        arguments->timeout);
     enum ws_status status = check_operands(arguments, error);
+    if (status == WS_OK)
+        status = check_output(arguments, arguments->output, error);
+    if (status == WS_OK)
+        status = check_output(arguments, arguments->ninja, error);
     if (status == WS_OK)
         limit_jobs(arguments);
     return status;

@@ -92,12 +92,19 @@ static bool is_whole(const uint8_t *file, size_t size)
 bool ws_cache_find(struct ws_cache *cache, const char *key, uint8_t **bytes, size_t *size)
 {
     char path[PATH_MAX];
+    struct stat info;
     uint8_t *file = NULL;
     size_t file_size = 0;
     if (!cache->folder[0])
         return false;
     entry_path(cache, key, path);
-    if (access(path, F_OK) != 0 || ws_read_file(path, &file, &file_size, NULL) != WS_OK)
+    if (stat(path, &info) != 0)
+        return false;
+    if (!S_ISREG(info.st_mode)) { /* reading a pipe would wait forever */
+        unlink(path);
+        return false;
+    }
+    if (ws_read_file(path, &file, &file_size, NULL) != WS_OK)
         return false;
     if (!is_whole(file, file_size)) {
         unlink(path);

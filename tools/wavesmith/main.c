@@ -1,7 +1,9 @@
 /* wavesmith: the table of commands and the choice of one. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gen/wavesmith.h"
 #include "tools/wavesmith/command.h"
@@ -175,8 +177,24 @@ static int run_group(const struct ws_command_group *group, int argc, char **argv
     return unknown_command(group, argv[1]);
 }
 
+/* A closed standard stream would give its number to the next file that is opened, and messages go
+ * into that. What takes its place cannot be read or written either. */
+static bool open_streams(void)
+{
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+        int mode = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+        if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", mode) != stream)
+            return false;
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
+    if (!open_streams()) {
+        perror("wavesmith: error: a standard stream is closed, and /dev/null does not open");
+        return WS_EXIT_ENVIRONMENT;
+    }
     signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of its write */
     if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
         printf("wavesmith %s\n", ws_version());

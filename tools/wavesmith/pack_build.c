@@ -146,8 +146,10 @@ static bool same_range(const struct ws_variant *x, const struct ws_variant *y)
            x->seqlen_k_min == y->seqlen_k_min && x->seqlen_k_max == y->seqlen_k_max;
 }
 
-/* Two points may be the same kernel, but then they must be for the same problems. */
-static enum ws_status check_twins(const struct ws_pack_build *build, struct ws_error *error)
+/* Two points may be the same kernel, which is one variant, but then they must be for the same
+ * problems. */
+static enum ws_status count_variants(const struct ws_pack_build *build, size_t *variants,
+                                     struct ws_error *error)
 {
     size_t count = 0;
     enum ws_status status = WS_OK;
@@ -159,11 +161,14 @@ static enum ws_status check_twins(const struct ws_pack_build *build, struct ws_e
             twins[count++] =
                 (struct twin){&build->tasks[i], &build->rows.rows[build->tasks[i].row].variant};
     qsort(twins, count, sizeof *twins, compare_twins);
+    *variants = count;
     for (size_t i = 1; i < count && status == WS_OK; ++i) {
         const struct twin *a = &twins[i - 1];
         const struct twin *b = &twins[i];
-        if (strcmp(a->variant->spec_id, b->variant->spec_id) == 0 &&
-            !same_range(a->variant, b->variant))
+        if (strcmp(a->variant->spec_id, b->variant->spec_id) != 0)
+            continue;
+        --*variants;
+        if (!same_range(a->variant, b->variant))
             status = ws_fail(error, WS_ERROR_CONFIG,
                              "%s and %s are the same kernel with different `when`; give the kernel "
                              "one range",
@@ -174,12 +179,13 @@ static enum ws_status check_twins(const struct ws_pack_build *build, struct ws_e
 }
 
 struct counts {
-    size_t of[WS_PACK_FAILED + 1];
+    size_t of[WS_PACK_FAILED + 1]; /* tasks */
+    size_t variants;               /* of the pack: several tasks may be of one */
 };
 
 static struct counts count_outcomes(const struct ws_pack_build *build)
 {
-    struct counts counts = {{0}};
+    struct counts counts = {{0}, 0};
     for (size_t i = 0; i < build->task_count; ++i)
         counts.of[build->tasks[i].outcome]++;
     return counts;
@@ -196,7 +202,7 @@ static void print_report(const struct ws_pack_build *build, const struct counts 
                     task->reason);
     }
     printf("%s: %zu variants, %zu failed, %zu skipped%s%s\n", build->arguments->output,
-           counts->of[WS_PACK_BUILT], counts->of[WS_PACK_FAILED], counts->of[WS_PACK_SKIPPED],
+           counts->variants, counts->of[WS_PACK_FAILED], counts->of[WS_PACK_SKIPPED],
            digest[0] ? ", digest " : "", digest);
 }
 
@@ -213,24 +219,26 @@ static json_t *report_json(const struct ws_pack_build *build, const struct count
                                             task->reason, strlen(task->reason)));
     }
     return json_pack("{s:s, s:s, s:I, s:o, s:o}", "output", build->arguments->output, "digest",
-                     digest, "variants", (json_int_t)counts->of[WS_PACK_BUILT], "failed", failed,
-                     "skipped", skipped);
+                     digest, "variants", (json_int_t)counts->variants, "failed", failed, "skipped",
+                     skipped);
 }
 
 /* The pack and the report. */
 static int finish(struct ws_pack_build *build, struct ws_error *error)
 {
     char digest[WS_PACK_HASH_SIZE] = "";
-    const struct counts counts = count_outcomes(build);
+    struct counts counts = count_outcomes(build);
     struct ws_cache_report trimmed;
     if (build->trouble[0])
         fprintf(stderr, "wavesmith: the cache could not be written: %s\n", build->trouble);
     ws_cache_trim(&build->cache, &trimmed, NULL);
-    bool is_empty = build->task_count > 0 && counts.of[WS_PACK_BUILT] == 0;
+    /* A shard may be empty: the others need not be. */
+    bool is_empty = !build->arguments->shard && counts.of[WS_PACK_BUILT] == 0;
     if (is_empty)
         fprintf(stderr, "wavesmith: no variant was built, so '%s' is not written\n",
                 build->arguments->output);
-    else if (check_twins(build, error) != WS_OK || write_pack(build, digest, error) != WS_OK)
+    else if (count_variants(build, &counts.variants, error) != WS_OK ||
+             write_pack(build, digest, error) != WS_OK)
         return ws_report_error(error);
     int code = counts.of[WS_PACK_FAILED] > 0 || is_empty ? WS_EXIT_FAILED : WS_EXIT_OK;
     if (!build->arguments->json) {

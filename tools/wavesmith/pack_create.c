@@ -1,7 +1,10 @@
 /* From a command line to the tasks of a build. */
+#include <errno.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/wavesmith/pack_build.h"
 
@@ -112,6 +115,16 @@ static enum ws_status open_cache(struct ws_pack_build *build, struct ws_error *e
     return ws_cache_open(&build->cache, folder, arguments->cache_size, error);
 }
 
+/* A folder that is not there or not to be written shows before the work. */
+static enum ws_status check_output(const char *output, struct ws_error *error)
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", output);
+    return access(dirname(folder), W_OK | X_OK) == 0
+               ? WS_OK
+               : ws_fail(error, WS_ERROR_IO, "cannot write '%s': %s", output, strerror(errno));
+}
+
 void ws_pack_cache_folder(char folder[PATH_MAX])
 {
     ws_cache_home(folder);
@@ -133,6 +146,8 @@ enum ws_status ws_pack_build_create(struct ws_pack_build *build,
     enum ws_status status = parse_shard(&shard, arguments->shard, error);
     if (status == WS_OK)
         status = open_cache(build, error);
+    if (status == WS_OK)
+        status = check_output(arguments->output, error);
     if (status != WS_OK)
         return status;
     ws_fingerprint(build->fingerprint);

@@ -91,6 +91,14 @@ static void print_plan(FILE *stream, const struct ws_arguments *arguments, const
     putc('\n', stream);
 }
 
+static enum ws_status check_name(const char *name, struct ws_error *error)
+{
+    return strchr(name, '\n')
+               ? ws_fail(error, WS_ERROR_ARGUMENT,
+                         "a ninja file cannot have a name with a line break: '%s'", name)
+               : WS_OK;
+}
+
 static enum ws_status check_plan(const struct ws_arguments *arguments, struct ws_error *error)
 {
     enum { SHARDS_MAX = 1000 };
@@ -99,6 +107,11 @@ static enum ws_status check_plan(const struct ws_arguments *arguments, struct ws
     if (arguments->shards < 1 || arguments->shards > SHARDS_MAX)
         return ws_fail(error, WS_ERROR_ARGUMENT, "--shards is from 1 to %d, not %" PRIu64,
                        SHARDS_MAX, arguments->shards);
+    enum ws_status named = check_name(arguments->output, error);
+    for (size_t i = 0; i < arguments->operands.count && named == WS_OK; ++i)
+        named = check_name(arguments->operands.items[i], error);
+    if (named != WS_OK)
+        return named;
     for (size_t i = 0; i < arguments->operands.count; ++i) { /* a typing error shows now */
         struct ws_points points = {0};
         enum ws_status status =
