@@ -1,106 +1,7 @@
-/* Packs that were changed after they were written: by SQL, by what lies beside them, by single
- * bits. */
-#include <fcntl.h>
-#include <sqlite3.h>
+/* Packs that were changed after they were written: by SQL, and by what lies beside them. */
 #include <unistd.h>
 
-#include "runtime/pack/column.h"
-#include "runtime/pack/database.h"
-#include "runtime/pack/store.h"
-#include "tests/runtime/pack_rows.h"
-#include "tests/runtime/support.h"
-
-static char folder[SCRATCH_PATH], good_path[SCRATCH_PATH + 16], path[SCRATCH_PATH + 16];
-static struct bytes good;
-static struct ws_pack *good_pack;
-static char digest[WS_PACK_HASH_SIZE];
-
-/* Writes a file anew, or its end; there is no going on without it. */
-static void write_file(const char *name, const char *mode, const void *bytes, size_t size)
-{
-    FILE *file = fopen(name, mode);
-    if (file == NULL || fwrite(bytes, 1, size, file) != size || fclose(file) != 0) {
-        print_error("cannot write %s\n", name);
-        abort();
-    }
-}
-
-/* Puts the good pack's bytes at `path`. */
-static void restore(void)
-{
-    write_file(path, "we", good.at, good.size);
-}
-
-static sqlite3 *open_sql(void)
-{
-    sqlite3 *database = NULL;
-    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
-    return database;
-}
-
-static void execute(sqlite3 *database, const char *sql)
-{
-    if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(database));
-}
-
-/* Changes the pack by SQL. */
-static void change(const char *sql)
-{
-    restore();
-    sqlite3 *database = open_sql();
-    execute(database, sql);
-    sqlite3_close(database);
-}
-
-enum outcome { NOT_OPENED, OBJECT_REFUSED, ALL_THE_SAME, DIFFERENT };
-
-/* Whether an object is the good pack's. */
-static enum outcome compare_objects(const struct ws_pack *pack, struct ws_error *error)
-{
-    for (uint32_t i = 0; i < ws_pack_count(pack); i++) {
-        void *image = NULL;
-        size_t size = 0;
-        char hash[WS_PACK_HASH_SIZE];
-        if (ws_pack_variant(pack, i)->step_count > 0)
-            continue;
-        const enum ws_status status = ws_pack_object(pack, i, &image, &size, error);
-        if (status != WS_OK) {
-            assert_int_equal(status, WS_ERROR_PACK);
-            return OBJECT_REFUSED;
-        }
-        ws_sha256(image, size, hash);
-        free(image);
-        if (strcmp(hash, ws_pack_variant(good_pack, i)->object) != 0)
-            return DIFFERENT;
-    }
-    return ALL_THE_SAME;
-}
-
-/* Opens the changed pack and reads all of it. */
-static enum outcome read_all(struct ws_error *error)
-{
-    struct ws_pack *pack = NULL;
-    const enum ws_status status = ws_pack_open(&pack, path, NULL, error);
-    if (status != WS_OK) {
-        assert_int_equal(status, WS_ERROR_PACK);
-        return NOT_OPENED;
-    }
-    enum outcome outcome =
-        ws_pack_count(pack) == ws_pack_count(good_pack) ? ALL_THE_SAME : DIFFERENT;
-    for (uint32_t i = 0; outcome == ALL_THE_SAME && i < ws_pack_count(pack); i++) {
-        char row[WS_PACK_HASH_SIZE];
-        ws_variant_digest(pack->variants, i, row);
-        if (strcmp(row, ws_pack_variant(good_pack, i)->digest) != 0 ||
-            strcmp(ws_pack_levers(pack, i), ws_pack_levers(good_pack, i)) != 0 ||
-            strcmp(ws_pack_arguments(pack, i), ws_pack_arguments(good_pack, i)) != 0)
-            outcome = DIFFERENT;
-    }
-    if (outcome == ALL_THE_SAME)
-        outcome = compare_objects(pack, error);
-    ws_pack_close(pack);
-    return outcome;
-}
+#include "tests/runtime/changed_pack.h"
 
 static void assert_not_opened(const char *says)
 {
@@ -334,13 +235,13 @@ static void truncated_and_foreign_files_are_refused(void **state)
     (void)state;
     for (size_t size = 0; size < good.size; size += size < 200 ? 1 : 1000) {
         restore();
-        assert_int_equal(truncate(path, (off_t)size), 0);
+        assert_int_equal(truncate(changed_path, (off_t)size), 0);
         assert_not_opened(size < 100 ? "it is no SQLite database" : "damaged or cut off");
     }
     restore();
-    write_file(path, "ae", text, sizeof text);
+    write_file(changed_path, "ae", text, sizeof text);
     assert_not_opened("damaged or cut off");
-    write_file(path, "we", text, sizeof text);
+    write_file(changed_path, "we", text, sizeof text);
     assert_not_opened("it is no SQLite database");
 }
 
@@ -357,18 +258,18 @@ static void what_is_no_file_is_refused(void **state)
 {
     char name[SCRATCH_PATH + 32];
     (void)state;
-    assert_unreadable(folder, "it is a directory, no pack");
+    assert_unreadable(changed_folder, "it is a directory, no pack");
     assert_unreadable("/dev/null", "it is a device, no pack");
     assert_unreadable("", "No such file or directory");
-    snprintf(name, sizeof name, "%s/none.pack", folder);
+    snprintf(name, sizeof name, "%s/none.pack", changed_folder);
     assert_unreadable(name, "No such file or directory");
-    snprintf(name, sizeof name, "%s/good.pack/none.pack", folder);
+    snprintf(name, sizeof name, "%s/good.pack/none.pack", changed_folder);
     assert_unreadable(name, "Not a directory");
     if (geteuid() != 0) { /* root reads everything */
         restore();
-        assert_int_equal(chmod(path, 0), 0);
-        assert_unreadable(path, "Permission denied");
-        assert_int_equal(chmod(path, 0600), 0);
+        assert_int_equal(chmod(changed_path, 0), 0);
+        assert_unreadable(changed_path, "Permission denied");
+        assert_int_equal(chmod(changed_path, 0600), 0);
     }
 }
 
@@ -380,7 +281,7 @@ static void a_hot_journal_is_refused(void **state)
     static const char *const endings[] = {"-journal", "-wal"};
     for (size_t i = 0; i < 2; i++) {
         restore();
-        snprintf(name, sizeof name, "%s%s", path, endings[i]);
+        snprintf(name, sizeof name, "%s%s", changed_path, endings[i]);
         write_file(name, "we", "journal", 7);
         assert_not_opened("lies beside the pack");
         remove(name);
@@ -394,13 +295,13 @@ static void another_digest_is_refused(void **state)
     char wrong[WS_PACK_HASH_SIZE];
     (void)state;
     restore();
-    memcpy(wrong, digest, sizeof wrong);
+    memcpy(wrong, good_digest, sizeof wrong);
     wrong[0] = wrong[0] == 'a' ? 'b' : 'a';
-    assert_int_equal(ws_pack_open(&pack, path, wrong, &error), WS_ERROR_PACK);
-    assert_says(&error, digest);
+    assert_int_equal(ws_pack_open(&pack, changed_path, wrong, &error), WS_ERROR_PACK);
+    assert_says(&error, good_digest);
     assert_says(&error, "was expected");
-    assert_int_equal(ws_pack_open(&pack, path, "", &error), WS_ERROR_PACK);
-    assert_ok(ws_pack_open(&pack, path, digest, &error), &error);
+    assert_int_equal(ws_pack_open(&pack, changed_path, "", &error), WS_ERROR_PACK);
+    assert_ok(ws_pack_open(&pack, changed_path, good_digest, &error), &error);
     ws_pack_close(pack);
 }
 
@@ -452,152 +353,21 @@ static void a_replaced_file_is_noticed(void **state)
     size_t size = 0;
     (void)state;
     restore();
-    assert_ok(ws_pack_open(&pack, path, NULL, &error), &error);
-    assert_ok(ws_pack_write(path, rows.of, rows.count, NULL, &error), &error);
+    assert_ok(ws_pack_open(&pack, changed_path, NULL, &error), &error);
+    assert_ok(ws_pack_write(changed_path, rows.of, rows.count, NULL, &error), &error);
     for (uint32_t i = 0; i < ws_pack_count(pack); i++) {
         if (ws_pack_variant(pack, i)->step_count > 0)
             continue;
         assert_int_equal(ws_pack_object(pack, i, &image, &size, &error), WS_ERROR_PACK);
         assert_says(&error, "the file was damaged or replaced");
     }
-    remove(path);
+    remove(changed_path);
     uint32_t kernel = 0;
     while (ws_pack_variant(pack, kernel)->step_count > 0)
         kernel++;
     assert_int_equal(ws_pack_object(pack, kernel, &image, &size, &error), WS_ERROR_IO);
     ws_pack_close(pack);
     free_rows(&rows);
-}
-
-/* Single bits. SQLite's file holds bytes that no reading of a pack depends on; a flip there is
- * allowed to go unseen, and anywhere else it has to be refused. Source: sqlite.org, "Database File
- * Format". */
-
-enum place {
-    HEADER,      /* the first 100 bytes of the file: counters, settings for writing */
-    PAGE_HEADER, /* of a page: where its free space is */
-    FREE_SPACE,  /* of a page */
-    INNER_KEY,   /* of an inner page: row numbers, which guide a search only */
-    OBJECT, /* of table object: a frame or a base that unpacks to the same object all the same */
-    ROW,    /* anything else */
-    PLACES
-};
-
-static const char *const place_names[PLACES] = {
-    [HEADER] = "header",
-    [PAGE_HEADER] = "page headers",
-    [FREE_SPACE] = "free space",
-    [INNER_KEY] = "keys of inner pages",
-    [OBJECT] = "objects that unpack to the same",
-    [ROW] = "rows",
-};
-
-static size_t objects_start; /* the first page of table object, behind which all are of it */
-
-static void find_objects(void)
-{
-    sqlite3_stmt *statement;
-    sqlite3 *database = open_sql();
-    assert_int_equal(sqlite3_prepare_v2(database,
-                                        "SELECT rootpage FROM sqlite_master WHERE name = 'object'",
-                                        -1, &statement, NULL),
-                     SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    objects_start = ((size_t)sqlite3_column_int64(statement, 0) - 1) * WS_PACK_PAGE_BYTES;
-    sqlite3_finalize(statement);
-    sqlite3_close(database);
-}
-
-static unsigned big_endian(const uint8_t *at)
-{
-    return (unsigned)at[0] << 8 | at[1];
-}
-
-static enum place place_of(size_t offset)
-{
-    enum { LEAF_TABLE = 13, INNER_TABLE = 5 };
-    const size_t page = offset / WS_PACK_PAGE_BYTES * WS_PACK_PAGE_BYTES;
-    const size_t start = page == 0 ? 100 : page;
-    const uint8_t *header = good.at + start;
-    const bool is_inner = header[0] == INNER_TABLE || header[0] == 2;
-    const size_t pointers = start + (is_inner ? 12 : 8);
-    const size_t content = page + big_endian(header + 5);
-    if (offset < 100)
-        return HEADER;
-    if (offset < pointers)
-        return offset == start || offset - start == 3 || offset - start == 4 || offset - start >= 8
-                   ? ROW
-                   : PAGE_HEADER;
-    if (offset >= pointers + 2 * (size_t)big_endian(header + 3) && offset < content)
-        return FREE_SPACE;
-    if (header[0] == INNER_TABLE && offset >= content)
-        return INNER_KEY;
-    return offset >= objects_start ? OBJECT : ROW;
-}
-
-static void flipped_bits_are_refused(void **state)
-{
-    uint64_t random = test_seed();
-    const bool is_full = getenv("WS_TEST_FULL") != NULL;
-    size_t flips = 0, unseen[PLACES] = {0};
-    (void)state;
-    restore();
-    find_objects();
-    const int file = open(path, O_RDWR | O_CLOEXEC);
-    assert_true(file >= 0);
-    for (size_t i = 0; i < good.size; i++) {
-        const enum place place = place_of(i);
-        /* A bit of every fourth byte or so and of few of those between rows; or all of all. */
-        if (!is_full && next_random(&random) % (place == FREE_SPACE ? 256 : 4) != 0)
-            continue;
-        for (int bit = 0; bit < (is_full ? 8 : 1); bit++, flips++) {
-            struct ws_error error = {0};
-            const uint8_t mask = (uint8_t)(1 << (is_full ? bit : (int)(next_random(&random) % 8)));
-            const uint8_t byte = good.at[i] ^ mask;
-            assert_int_equal(pwrite(file, &byte, 1, (off_t)i), 1);
-            const enum outcome outcome = read_all(&error);
-            if (outcome == DIFFERENT || (outcome == ALL_THE_SAME && place == ROW))
-                print_message(
-                    "does not see byte %zu, bit mask 0x%02x flipped (page %zu, %zu in it)", i, mask,
-                    i / WS_PACK_PAGE_BYTES + 1, i % WS_PACK_PAGE_BYTES);
-            unseen[place] += outcome == ALL_THE_SAME;
-        }
-        assert_int_equal(pwrite(file, good.at + i, 1, (off_t)i), 1);
-    }
-    close(file);
-    print_message("%zu flips in %zu bytes; unseen:", flips, good.size);
-    for (int place = 0; place < PLACES; place++)
-        print_message(" %zu in %s%s", unseen[place], place_names[place],
-                      place + 1 < PLACES ? "," : "\n");
-}
-
-static int set_up(void **state)
-{
-    char name[64];
-    struct ws_error error = {0};
-    (void)state;
-    snprintf(name, sizeof name, "pack_damage_test_%d", (int)getpid());
-    scratch_path(folder, name);
-    snprintf(good_path, sizeof good_path, "%s/good.pack", folder);
-    snprintf(path, sizeof path, "%s/changed.pack", folder);
-    struct test_rows rows = make_rows(7, 6, 300);
-    if (mkdir(folder, 0700) != 0 ||
-        ws_pack_write(good_path, rows.of, rows.count, digest, &error) != WS_OK ||
-        ws_pack_open(&good_pack, good_path, digest, &error) != WS_OK)
-        return -1;
-    good = read_whole(good_path);
-    free_rows(&rows);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    ws_pack_close(good_pack);
-    free(good.at);
-    remove(path);
-    remove(good_path);
-    return rmdir(folder);
 }
 
 int main(void)
@@ -614,7 +384,6 @@ int main(void)
         cmocka_unit_test(another_digest_is_refused),
         cmocka_unit_test(bombs_are_refused),
         cmocka_unit_test(a_replaced_file_is_noticed),
-        cmocka_unit_test(flipped_bits_are_refused),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, make_good_pack, remove_good_pack);
 }
