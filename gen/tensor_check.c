@@ -51,3 +51,17 @@ enum ws_status ws_check_span(const struct ws_tensor_check *tensor, const char *a
         " rows of a block should span less than 2^32 bytes, which takes at most %" PRId64,
         tensor->name, axis, stride, count, most / tensor->element_bytes);
 }
+
+enum ws_status ws_check_arrays(const struct ws_array_check *arrays, size_t count,
+                               struct ws_error *error)
+{
+    const uint64_t bytes = 4;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t at = arrays[i].pointer;
+        if (arrays[i].is_used && (at % bytes != 0 || (at == 0 && !arrays[i].is_optional)))
+            return ws_fail(error, WS_ERROR_ARGUMENT,
+                           "%s is at 0x%" PRIx64 "; it should be a multiple of %" PRIu64 "%s",
+                           arrays[i].name, at, bytes, arrays[i].is_optional ? "" : ", not 0");
+    }
+    return WS_OK;
+}

@@ -4,6 +4,7 @@
 #define WS_GEN_TENSOR_CHECK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "runtime/abi/status.h"
@@ -27,5 +28,16 @@ enum ws_status ws_check_stride(const struct ws_tensor_check *tensor, const char 
  * many by 32-bit offsets. */
 enum ws_status ws_check_span(const struct ws_tensor_check *tensor, const char *axis, int64_t stride,
                              int32_t count, int64_t row_bytes, struct ws_error *error);
+
+/* An array of 4-byte elements: aligned, and not 0 unless it is optional. */
+struct ws_array_check {
+    const char *name;
+    uint64_t pointer;
+    bool is_used, is_optional;
+};
+
+/* Those of the arrays that are used. */
+enum ws_status ws_check_arrays(const struct ws_array_check *arrays, size_t count,
+                               struct ws_error *error);
 
 #endif

@@ -1,9 +1,9 @@
 /* What can be launched. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 #include "gen/fmha_bwd/bwd.h"
+#include "gen/fmha_launch.h"
 #include "gen/tensor_check.h"
 
 struct tensor {
@@ -96,77 +96,19 @@ static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_
     return WS_OK;
 }
 
-static enum ws_status check_sizes(const struct ws_fmha_bwd_args *a, struct ws_error *error)
-{
-    const int32_t heads_max = 65535, seqlen_max = INT32_MAX / 2 - 4096;
-    if (a->batch < 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT, "batch is %" PRId32 "; it should be 0 or more",
-                       a->batch);
-    if (a->heads_q < 1 || a->heads_q > heads_max || a->heads_k < 1 || a->heads_q % a->heads_k != 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "heads_q is %" PRId32 " and heads_k is %" PRId32
-                       "; heads_q should be a multiple of heads_k and at most %" PRId32,
-                       a->heads_q, a->heads_k, heads_max);
-    if (a->seqlen_q < 0 || a->seqlen_q > seqlen_max || a->seqlen_k < 0 || a->seqlen_k > seqlen_max)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "seqlen_q is %" PRId32 " and seqlen_k is %" PRId32
-                       "; they should be from 0 to %" PRId32,
-                       a->seqlen_q, a->seqlen_k, seqlen_max);
-    if (!isfinite(a->scale) || a->scale <= 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT, "scale is %g; it should be finite and above 0",
-                       (double)a->scale);
-    return WS_OK;
-}
-
-static enum ws_status check_window(const struct ws_spec *spec, const struct ws_fmha_bwd_args *a,
+static enum ws_status check_arrays(const struct ws_spec *spec, const struct ws_fmha_bwd_args *a,
                                    struct ws_error *error)
 {
-    if (spec->mask != WS_MASK_WINDOW)
-        return WS_OK;
-    if (a->window_left < WS_WINDOW_OPEN || a->window_right < WS_WINDOW_OPEN)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "window_left is %" PRId32 " and window_right is %" PRId32
-                       "; they should be 0 or more, or -1 for all keys of that side",
-                       a->window_left, a->window_right);
-    if (spec->window_left != WS_WINDOW_AT_LAUNCH &&
-        (a->window_left != spec->window_left || a->window_right != spec->window_right))
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "window_left is %" PRId32 " and window_right is %" PRId32
-                       "; the kernel was generated for %d and %d",
-                       a->window_left, a->window_right, spec->window_left, spec->window_right);
-    return WS_OK;
-}
-
-static enum ws_status check_features(const struct ws_spec *spec, const struct ws_fmha_bwd_args *a,
-                                     struct ws_error *error)
-{
-    const uint64_t bytes = 4;
-    const struct {
-        const char *name;
-        uint64_t pointer;
-        bool is_used, is_optional;
-    } arrays[] = {
-        {"sink", a->sink, spec->sink && spec->part == WS_PART_DELTA, false},
-        {"dsink", a->dsink, spec->sink && spec->part == WS_PART_DELTA, false},
+    const bool has_sink = spec->sink && spec->part == WS_PART_DELTA;
+    const struct ws_array_check arrays[] = {
+        {"sink", a->sink, has_sink, false},
+        {"dsink", a->dsink, has_sink, false},
         {"alibi_slopes", a->alibi_slopes, spec->alibi, false},
         {"cu_seqlens_q", a->cu_seqlens_q, spec->varlen, false},
         {"cu_seqlens_k", a->cu_seqlens_k, spec->varlen, false},
         {"seqused_k", a->seqused_k, spec->varlen, true},
     };
-    enum ws_status status = check_window(spec, a, error);
-    if (status != WS_OK || a->batch == 0)
-        return status;
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        const uint64_t at = arrays[i].pointer;
-        if (arrays[i].is_used && (at % bytes != 0 || (at == 0 && !arrays[i].is_optional)))
-            return ws_fail(error, WS_ERROR_ARGUMENT,
-                           "%s is at 0x%" PRIx64 "; it should be a multiple of 4%s", arrays[i].name,
-                           at, arrays[i].is_optional ? "" : ", not 0");
-    }
-    if (spec->softcap && (!isfinite(a->softcap) || a->softcap <= 0))
-        return ws_fail(error, WS_ERROR_ARGUMENT, "softcap is %g; it should be finite and above 0",
-                       (double)a->softcap);
-    return WS_OK;
+    return a->batch == 0 ? WS_OK : ws_check_arrays(arrays, sizeof arrays / sizeof *arrays, error);
 }
 
 static bool is_of_rows(const struct ws_spec *spec)
@@ -189,11 +131,14 @@ enum ws_status ws_fmha_bwd_grid(const struct ws_spec *spec, const void *block, u
                                 struct ws_error *error)
 {
     const struct ws_fmha_bwd_args *a = block;
-    enum ws_status status = check_sizes(a, error);
+    const struct ws_fmha_launch launch = WS_FMHA_LAUNCH(a);
+    enum ws_status status = ws_check_fmha_sizes(&launch, INT32_MAX / 2 - 4096, error);
     if (status == WS_OK)
         status = check_tensors(spec, a, error);
     if (status == WS_OK)
-        status = check_features(spec, a, error);
+        status = ws_check_fmha_features(spec, &launch, error);
+    if (status == WS_OK)
+        status = check_arrays(spec, a, error);
     if (status != WS_OK)
         return status;
     const struct ws_bwd_tiling tiling = ws_bwd_tiling(spec);

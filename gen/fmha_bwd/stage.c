@@ -145,7 +145,8 @@ static void add_round(struct ws_bwd *f, const struct slots *slots, int first, bo
     struct ws_builder *b = &f->b;
     const int waves = f->tiling.waves, lanes = f->tiling.target->wave_size;
     const int past_x = slots->first[WS_BWD_X] + slots->count[WS_BWD_X];
-    const bool has_x = first<past_x, has_y = first + waves> past_x && slots->count[WS_BWD_Y] > 0 &&
+    const bool has_x = first < past_x;
+    const bool has_y = first + waves > past_x && slots->count[WS_BWD_Y] > 0 &&
                        first + waves > slots->first[WS_BWD_Y];
     struct ws_bwd_round *round = &f->round[f->rounds++];
     *round = (struct ws_bwd_round){.is_unit = is_unit,

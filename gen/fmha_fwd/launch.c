@@ -1,9 +1,9 @@
 /* What can be launched. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 #include "gen/fmha_fwd/fwd.h"
+#include "gen/fmha_launch.h"
 #include "gen/tensor_check.h"
 
 /* One tensor of a launch, and what is addressed of it. */
@@ -74,73 +74,10 @@ static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_
     return WS_OK;
 }
 
-static enum ws_status check_sizes(const struct ws_fmha_fwd_args *a, struct ws_error *error)
-{
-    const int32_t heads_max = 65535, seqlen_max = INT32_MAX - 4096;
-    if (a->batch < 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT, "batch is %" PRId32 "; it should be 0 or more",
-                       a->batch);
-    if (a->heads_q < 1 || a->heads_q > heads_max || a->heads_k < 1 || a->heads_q % a->heads_k != 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "heads_q is %" PRId32 " and heads_k is %" PRId32
-                       "; heads_q should be a multiple of heads_k and at most %" PRId32,
-                       a->heads_q, a->heads_k, heads_max);
-    if (a->seqlen_q < 0 || a->seqlen_q > seqlen_max || a->seqlen_k < 0 || a->seqlen_k > seqlen_max)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "seqlen_q is %" PRId32 " and seqlen_k is %" PRId32
-                       "; they should be from 0 to %" PRId32,
-                       a->seqlen_q, a->seqlen_k, seqlen_max);
-    if (!isfinite(a->scale) || a->scale <= 0)
-        return ws_fail(error, WS_ERROR_ARGUMENT, "scale is %g; it should be finite and above 0",
-                       (double)a->scale);
-    return WS_OK;
-}
-
-static enum ws_status check_window(const struct ws_spec *spec, const struct ws_fmha_fwd_args *a,
+static enum ws_status check_arrays(const struct ws_spec *spec, const struct ws_fmha_fwd_args *a,
                                    struct ws_error *error)
 {
-    const int64_t sum_max = INT32_MAX - 4096;
-    if (spec->mask != WS_MASK_WINDOW)
-        return WS_OK;
-    if (a->window_left < WS_WINDOW_OPEN || a->window_right < WS_WINDOW_OPEN)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "window_left is %" PRId32 " and window_right is %" PRId32
-                       "; they should be 0 or more, or -1 for all keys of that side",
-                       a->window_left, a->window_right);
-    if (spec->window_left != WS_WINDOW_AT_LAUNCH &&
-        (a->window_left != spec->window_left || a->window_right != spec->window_right))
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "window_left is %" PRId32 " and window_right is %" PRId32
-                       "; the kernel was generated for %d and %d",
-                       a->window_left, a->window_right, spec->window_left, spec->window_right);
-    if ((int64_t)a->seqlen_q + a->seqlen_k > sum_max)
-        return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "seqlen_q is %" PRId32 " and seqlen_k is %" PRId32
-                       "; with a window their sum should be at most %" PRId64,
-                       a->seqlen_q, a->seqlen_k, sum_max);
-    return WS_OK;
-}
-
-/* An array of 4-byte elements. */
-static enum ws_status check_array(const char *name, uint64_t pointer, bool is_optional,
-                                  struct ws_error *error)
-{
-    const uint64_t bytes = 4;
-    if (pointer % bytes == 0 && (pointer != 0 || is_optional))
-        return WS_OK;
-    return ws_fail(error, WS_ERROR_ARGUMENT,
-                   "%s is at 0x%" PRIx64 "; it should be a multiple of 4%s", name, pointer,
-                   is_optional ? "" : ", not 0");
-}
-
-static enum ws_status check_features(const struct ws_spec *spec, const struct ws_fmha_fwd_args *a,
-                                     struct ws_error *error)
-{
-    const struct {
-        const char *name;
-        uint64_t pointer;
-        bool is_used, is_optional;
-    } arrays[] = {
+    const struct ws_array_check arrays[] = {
         {"sink", a->sink, spec->sink, false},
         {"alibi_slopes", a->alibi_slopes, spec->alibi, false},
         {"cu_seqlens_q", a->cu_seqlens_q, spec->varlen, false},
@@ -148,15 +85,7 @@ static enum ws_status check_features(const struct ws_spec *spec, const struct ws
         {"seqused_k", a->seqused_k, spec->varlen, true},
     };
     const bool is_empty = a->batch == 0 || a->seqlen_q == 0;
-    enum ws_status status = check_window(spec, a, error);
-    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0] && status == WS_OK; i++) {
-        if (arrays[i].is_used && !is_empty)
-            status = check_array(arrays[i].name, arrays[i].pointer, arrays[i].is_optional, error);
-    }
-    if (status == WS_OK && spec->softcap && (!isfinite(a->softcap) || a->softcap <= 0))
-        return ws_fail(error, WS_ERROR_ARGUMENT, "softcap is %g; it should be finite and above 0",
-                       (double)a->softcap);
-    return status;
+    return is_empty ? WS_OK : ws_check_arrays(arrays, sizeof arrays / sizeof *arrays, error);
 }
 
 struct ws_launch_block ws_fmha_fwd_block(const struct ws_spec *spec)
@@ -168,11 +97,14 @@ enum ws_status ws_fmha_fwd_grid(const struct ws_spec *spec, const void *block, u
                                 struct ws_error *error)
 {
     const struct ws_fmha_fwd_args *args = block;
-    enum ws_status status = check_sizes(args, error);
+    const struct ws_fmha_launch launch = WS_FMHA_LAUNCH(args);
+    enum ws_status status = ws_check_fmha_sizes(&launch, INT32_MAX - 4096, error);
     if (status == WS_OK)
         status = check_tensors(spec, args, error);
     if (status == WS_OK)
-        status = check_features(spec, args, error);
+        status = ws_check_fmha_features(spec, &launch, error);
+    if (status == WS_OK)
+        status = check_arrays(spec, args, error);
     if (status != WS_OK)
         return status;
     const int rows = ws_fwd_workgroup_rows(spec);
