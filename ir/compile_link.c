@@ -19,6 +19,7 @@
 #include "ir/clock.h"
 #include "ir/compile_job.h"
 #include "ir/lld_shim.h"
+#include "runtime/abi/file.h"
 
 enum { PATH_SIZE = 64 };
 
@@ -50,20 +51,6 @@ static void close_files(struct link *link)
     }
 }
 
-static bool write_all(int fd, const char *bytes, size_t size)
-{
-    while (size) {
-        ssize_t written = write(fd, bytes, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
 static enum ws_status open_files(struct link *link, const void *object, size_t size,
                                  struct ws_error *error)
 {
@@ -73,7 +60,7 @@ static enum ws_status open_files(struct link *link, const void *object, size_t s
     link->fd[LINK_OUTPUT] = memfd_create("output", MFD_CLOEXEC);
     link->fd[LINK_LOG] = memfd_create("log", MFD_CLOEXEC);
     if (link->fd[LINK_OBJECT] < 0 || link->fd[LINK_OUTPUT] < 0 || link->fd[LINK_LOG] < 0 ||
-        !write_all(link->fd[LINK_OBJECT], object, size))
+        !ws_file_write(link->fd[LINK_OBJECT], object, size))
         return ws_fail(error, WS_ERROR_IO, "no memory file for the linker: %s", strerror(errno));
     return WS_OK;
 }
@@ -138,7 +125,8 @@ static void *drain(void *data)
         if (poll(wait, 2, -1) < 0)
             continue;
         ssize_t got = read(link->fd[LINK_PIPE_READ], chunk, sizeof chunk);
-        if (got > 0 && !link->drain_errno && !write_all(link->fd[LINK_OUTPUT], chunk, (size_t)got))
+        if (got > 0 && !link->drain_errno &&
+            !ws_file_write(link->fd[LINK_OUTPUT], chunk, (size_t)got))
             link->drain_errno = errno;
         if (got <= 0 && wait[1].revents)
             return NULL;

@@ -22,7 +22,7 @@ static void free_cached(void *entry)
     free(entry);
 }
 
-enum ws_status ws_cache_init(struct ws_cache *cache, struct ws_error *error)
+enum ws_status ws_module_cache_init(struct ws_module_cache *cache, struct ws_error *error)
 {
     cache->modules = NULL;
     if (pthread_mutex_init(&cache->mutex, NULL) != 0)
@@ -30,7 +30,7 @@ enum ws_status ws_cache_init(struct ws_cache *cache, struct ws_error *error)
     return WS_OK;
 }
 
-void ws_cache_free(struct ws_cache *cache)
+void ws_module_cache_free(struct ws_module_cache *cache)
 {
     tdestroy(cache->modules, free_cached);
     pthread_mutex_destroy(&cache->mutex);
@@ -61,8 +61,9 @@ static enum ws_status load(struct ws_module **module, struct ws_device *device,
     return status;
 }
 
-enum ws_status ws_cache_module(struct ws_module **module, struct ws_device *device,
-                               const struct ws_pack *pack, uint32_t variant, struct ws_error *error)
+enum ws_status ws_module_cache_find(struct ws_module **module, struct ws_device *device,
+                                    const struct ws_pack *pack, uint32_t variant,
+                                    struct ws_error *error)
 {
     /* A child of fork may find the mutex locked by a thread that it does not have. */
     enum ws_status status = ws_driver_check_process(device->driver, error);

@@ -118,7 +118,8 @@ static void make_others(const struct maker *maker, const struct ws_layout *layou
 {
     const int64_t *sizes = maker->plan->sizes;
     const struct ws_variant *variant = maker->variant;
-    const bool is_empty = sizes[WS_SIZE_B] == 0 || sizes[WS_SIZE_Sq] == 0;
+    const bool is_empty =
+        sizes[WS_SIZE_B] == 0 || (layout->is_of_queries && sizes[WS_SIZE_Sq] == 0);
     for (int i = 0; i < layout->size_count; i++)
         add_check(maker, WS_CHECK_EQUAL, layout->sizes[i].argument,
                   (uint64_t)sizes[layout->sizes[i].size]);

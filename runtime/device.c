@@ -94,7 +94,7 @@ enum ws_status ws_device_open(struct ws_device **device, struct ws_driver *drive
     if (opened == NULL)
         return ws_fail(error, WS_ERROR_MEMORY, "out of memory for a device");
     *opened = found;
-    status = ws_cache_init(&opened->cache, error);
+    status = ws_module_cache_init(&opened->cache, error);
     if (status == WS_OK)
         *device = opened;
     else
@@ -106,7 +106,7 @@ void ws_device_close(struct ws_device *device)
 {
     if (device == NULL)
         return;
-    ws_cache_free(&device->cache);
+    ws_module_cache_free(&device->cache);
     free(device);
 }
 

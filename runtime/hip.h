@@ -69,7 +69,7 @@ struct ws_device {
     int ordinal;
     char arch[32];    /* "gfx942" */
     char target[256]; /* "gfx942:sramecc+:xnack-" */
-    struct ws_cache cache;
+    struct ws_module_cache cache;
 };
 
 /* WS_OK for WS_HIP_SUCCESS; else a message with the function, the code and the driver's name of it.

@@ -93,7 +93,7 @@ static const struct ws_layout_size gemm_sizes[] = {
     {offsetof(struct ws_gemm_args, k), WS_SIZE_K},
 };
 
-#define FMHA_LAYOUT(kind, block)                                                                   \
+#define FMHA_LAYOUT(kind, block, queries)                                                          \
     {.tensors = kind##_tensors,                                                                    \
      .tensor_count = COUNT(kind##_tensors),                                                        \
      .arrays = kind##_arrays,                                                                      \
@@ -103,11 +103,12 @@ static const struct ws_layout_size gemm_sizes[] = {
      .factors = kind##_factors,                                                                    \
      .factor_count = COUNT(kind##_factors),                                                        \
      .window_left = offsetof(struct block, window_left),                                           \
-     .window_right = offsetof(struct block, window_right)}
+     .window_right = offsetof(struct block, window_right),                                         \
+     .is_of_queries = (queries)}
 
 static const struct ws_layout layouts[] = {
-    [WS_KERNEL_FMHA_FWD] = FMHA_LAYOUT(fwd, ws_fmha_fwd_args),
-    [WS_KERNEL_FMHA_BWD] = FMHA_LAYOUT(bwd, ws_fmha_bwd_args),
+    [WS_KERNEL_FMHA_FWD] = FMHA_LAYOUT(fwd, ws_fmha_fwd_args, true),
+    [WS_KERNEL_FMHA_BWD] = FMHA_LAYOUT(bwd, ws_fmha_bwd_args, false),
     [WS_KERNEL_GEMM] = {.tensors = gemm_tensors,
                         .tensor_count = COUNT(gemm_tensors),
                         .sizes = gemm_sizes,

@@ -51,6 +51,7 @@ struct ws_layout {
     const struct ws_layout_factor *factors;
     uint8_t tensor_count, array_count, size_count, factor_count;
     uint16_t window_left, window_right; /* 0: the kind has none */
+    bool is_of_queries;                 /* without queries nothing is read */
 };
 
 /* More checks than any kind's layout gives rise to. */

@@ -109,7 +109,7 @@ struct ws_prepared;
  *
  * WS_ERROR_ARGUMENT: not a plan of this pack, or one of a size above 2^31 - 1. WS_ERROR_PACK,
  * WS_ERROR_OBJECT: the object is damaged, for another target, or its notes do not say what the pack
- * says (ABI version, argument table, wave size, registers, LDS). WS_ERROR_IO: the pack's file is
+ * says (ABI version, argument table, wave size, LDS, scratch). WS_ERROR_IO: the pack's file is
  * gone. */
 WS_API enum ws_status ws_prepare(struct ws_prepared **prepared, const struct ws_pack *pack,
                                  struct ws_device *device, const struct ws_plan *plan,

@@ -95,7 +95,7 @@ static enum ws_status prepare_step(struct step *step, const struct ws_pack *pack
     struct ws_module *module = NULL;
     const struct ws_variant *variant = ws_pack_variant(pack, planned->variant);
     const struct ws_arg_table *table = ws_arg_table(variant->kind);
-    enum ws_status status = ws_cache_module(&module, device, pack, planned->variant, error);
+    enum ws_status status = ws_module_cache_find(&module, device, pack, planned->variant, error);
     if (status == WS_OK)
         status = ws_module_kernel(&step->kernel, module, variant->symbol, table, error);
     if (status == WS_OK)

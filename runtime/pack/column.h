@@ -38,15 +38,6 @@ enum {
 #define INTEGER TEXT
 #define REAL TEXT
 #include "runtime/pack/columns.def"
-#undef TEXT
-#undef HASH
-#undef DIGEST
-#undef KIND
-#undef CHOICE
-#undef RULE
-#undef FLAG
-#undef INTEGER
-#undef REAL
     WS_COLUMN_COUNT
 };
 

@@ -9,8 +9,6 @@
 #include "runtime/pack/database.h"
 #include "runtime/pack/store.h"
 
-enum { ROWS_MAX = 1 << 20, LEVERS_MAX = 256 };
-
 struct composer {
     struct ws_composition *made;
     const struct ws_pack_row *rows;
@@ -48,12 +46,12 @@ static int compare_lines(const void *a, const void *b)
 }
 
 /* Splits a list into lines, in place. Returns how many; -1: more than there may be. */
-static int split(char *text, char *lines[LEVERS_MAX])
+static int split(char *text, char *lines[WS_PACK_LEVERS_MAX])
 {
     int count = 0;
     char *rest = text;
     for (char *line = strtok_r(rest, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        if (count == LEVERS_MAX)
+        if (count == WS_PACK_LEVERS_MAX)
             return -1;
         lines[count++] = line;
     }
@@ -77,7 +75,7 @@ static bool take_name(struct composer *c, const char *name)
         if (strcmp(made->names[i], name) == 0)
             return true;
     }
-    if (made->name_count == LEVERS_MAX)
+    if (made->name_count == WS_PACK_LEVERS_MAX)
         return false;
     made->names[made->name_count++] = name;
     return true;
@@ -99,7 +97,7 @@ static bool take_lever(struct composer *c, const char *line, const char *before)
 static const char *sort_levers(struct composer *c, uint32_t index, enum ws_status *status)
 {
     const char *levers = c->rows[index].levers ? c->rows[index].levers : "";
-    char *lines[LEVERS_MAX];
+    char *lines[WS_PACK_LEVERS_MAX];
     char *copy = strdup(levers), *sorted = ws_arena_take(&c->made->arena, strlen(levers) + 2);
     const int count = copy && sorted ? split(copy, lines) : 0;
     *status = copy && sorted ? WS_OK : fail_memory(c);
@@ -315,7 +313,7 @@ static bool make_room(struct composer *c)
         if (!parts[i]->of)
             return false;
     }
-    made->names = (const char **)ws_arena_take(arena, LEVERS_MAX * sizeof(const char *));
+    made->names = (const char **)ws_arena_take(arena, WS_PACK_LEVERS_MAX * sizeof(const char *));
     made->variants = ws_arena_take(arena, count * sizeof *made->variants);
     c->variants = ws_arena_take(arena, count * sizeof *c->variants);
     c->order = ws_arena_take(arena, count * sizeof *c->order);
@@ -329,9 +327,9 @@ enum ws_status ws_compose(struct ws_composition *composition, const struct ws_pa
     struct composer c = {
         .made = composition, .rows = rows, .count = (uint32_t)count, .error = error};
     *composition = (struct ws_composition){0};
-    if (count > ROWS_MAX)
+    if (count > WS_PACK_ROWS_MAX)
         return ws_fail(error, WS_ERROR_ARGUMENT, "%zu rows; a pack has at most %d", count,
-                       ROWS_MAX);
+                       WS_PACK_ROWS_MAX);
     enum ws_status status = make_room(&c) ? WS_OK : fail_memory(&c);
     for (uint32_t i = 0; status == WS_OK && i < c.count; i++)
         status = derive(&c, i);

@@ -9,7 +9,9 @@
 enum {
     WS_PACK_APPLICATION_ID = 0x5753504b, /* "WSPK" */
     WS_PACK_PAGE_BYTES = 4096,
-    WS_PACK_VALUE_MAX = 2 * WS_PACK_OBJECT_MAX /* bytes of a value or a row */
+    WS_PACK_VALUE_MAX = 2 * WS_PACK_OBJECT_MAX, /* bytes of a value or a row */
+    WS_PACK_ROWS_MAX = 1 << 20,                 /* of a table */
+    WS_PACK_LEVERS_MAX = 256                    /* names of levers in a pack */
 };
 
 /* The statements that make the tables of a pack, NULL-terminated, in order. Views come after them.

@@ -45,20 +45,6 @@ static enum ws_status open_locked(const char *name, int *file, struct ws_error *
     }
 }
 
-static bool write_all(int file, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        const ssize_t written = write(file, bytes, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
 /* The rename lasts once the folder is synced; where that is not possible it lasts all the same. */
 static void sync_folder(char *path)
 {
@@ -76,7 +62,7 @@ static enum ws_status publish(char *name, const char *path, const void *bytes, s
     enum ws_status status = open_locked(name, &file, error);
     if (status != WS_OK)
         return status;
-    if (ftruncate(file, 0) != 0 || !write_all(file, bytes, size) || fsync(file) != 0)
+    if (ftruncate(file, 0) != 0 || !ws_file_write(file, bytes, size) || fsync(file) != 0)
         status = fail("write", name, error);
     else if (rename(name, path) != 0)
         status = fail("write", path, error);

@@ -8,16 +8,11 @@
 #include "runtime/pack/database.h"
 #include "runtime/pack/store.h"
 
-enum {
-    LEVERS_MAX = 256, /* names of levers in a pack */
-    ROWS_MAX = 1 << 20
-};
-
 struct reader {
     struct ws_pack *pack;
     sqlite3 *database;
     struct ws_error *error;
-    const char *names[LEVERS_MAX]; /* of all levers, sorted */
+    const char *names[WS_PACK_LEVERS_MAX]; /* of all levers, sorted */
     size_t name_count;
     int64_t sets_max, interfaces_max; /* rows that there is room for */
     uint32_t variants_read;
@@ -74,8 +69,9 @@ static int64_t number_at(sqlite3_stmt *statement, int column, int64_t maximum)
 static enum ws_status make_arrays(struct reader *r, sqlite3_stmt *row, uint32_t index)
 {
     struct ws_pack *pack = r->pack;
-    const int64_t variants = number_at(row, 0, ROWS_MAX), sets = number_at(row, 1, ROWS_MAX),
-                  interfaces = number_at(row, 2, ROWS_MAX);
+    const int64_t variants = number_at(row, 0, WS_PACK_ROWS_MAX),
+                  sets = number_at(row, 1, WS_PACK_ROWS_MAX),
+                  interfaces = number_at(row, 2, WS_PACK_ROWS_MAX);
     (void)index;
     if (variants < 0 || sets < 0 || interfaces < 0)
         return fail(r, "it has more than 2^20 rows");
@@ -129,7 +125,7 @@ static enum ws_status take_name(struct reader *r, const char *name)
     }
     if (at < r->name_count && strcmp(r->names[at], name) == 0)
         return WS_OK;
-    if (r->name_count == LEVERS_MAX || !ws_pack_is_name(name))
+    if (r->name_count == WS_PACK_LEVERS_MAX || !ws_pack_is_name(name))
         return fail(r, "a lever has no name of small letters, or there are more than 256");
     memmove((void *)&r->names[at + 1], (const void *)&r->names[at],
             (r->name_count - at) * sizeof r->names[0]);

@@ -43,15 +43,6 @@ struct ws_variant {
 #define INTEGER(name, meaning) int32_t name;
 #define REAL(name, meaning) double name;
 #include "runtime/pack/columns.def"
-#undef TEXT
-#undef HASH
-#undef DIGEST
-#undef KIND
-#undef CHOICE
-#undef RULE
-#undef FLAG
-#undef INTEGER
-#undef REAL
     /* The variants whose kernels are launched one after the other, all with the same argument
      * block. Without steps the variant is one kernel, and launches that. A step's variant has no
      * steps. */

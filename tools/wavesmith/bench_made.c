@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen/wavesmith.h"
-#include "runtime/pack/write.h"
 #include "tools/wavesmith/bench.h"
+#include "tools/wavesmith/pack.h"
 
-enum { VARIANTS = 1000, LEVERS_SIZE = 4096, SYMBOL_SIZE = 64 };
+enum { VARIANTS = 1000 };
 
 /* What the rows share, and what each of them has for itself. */
 struct maker {
@@ -16,25 +15,10 @@ struct maker {
     struct ws_compiled compiled;
     struct ws_object object;
     struct ws_pack_blob blob;
-    char *arguments;
-    char levers[LEVERS_SIZE];
+    char *arguments, *levers;
     char (*ids)[WS_PACK_HASH_SIZE];
     struct ws_pack_row *rows;
 };
-
-static void list_levers(const struct ws_spec *spec, char text[LEVERS_SIZE])
-{
-    size_t length = 0;
-    for (int i = 0; i < WS_LEVER_COUNT; i++) {
-        char value[64];
-        const struct ws_lever_info *info = ws_lever_info((enum ws_lever)i);
-        if ((info->kinds >> spec->kind & 1) == 0)
-            continue;
-        ws_lever_text(spec, (enum ws_lever)i, value, sizeof value);
-        length +=
-            (size_t)snprintf(text + length, LEVERS_SIZE - length, "%s=%s\n", info->name, value);
-    }
-}
 
 /* The kernel that all rows are of. */
 static enum ws_status make_kernel(struct maker *maker, struct ws_error *error)
@@ -51,8 +35,9 @@ static enum ws_status make_kernel(struct maker *maker, struct ws_error *error)
     if (status != WS_OK)
         return status;
     maker->arguments = ws_pack_arguments_text(&maker->object.kernels[0]);
-    list_levers(&maker->spec, maker->levers);
-    return maker->arguments ? WS_OK : ws_fail(error, WS_ERROR_MEMORY, "out of memory");
+    maker->levers = ws_spec_levers(&maker->spec);
+    return maker->arguments && maker->levers ? WS_OK
+                                             : ws_fail(error, WS_ERROR_MEMORY, "out of memory");
 }
 
 /* The lowest digit of *number in a system of `base`, which is taken off. */
@@ -123,6 +108,7 @@ enum ws_status ws_bench_make_pack(const char *path, struct ws_error *error)
     free(maker.rows);
     free(maker.ids);
     free(maker.arguments);
+    free(maker.levers);
     ws_pack_blob_free(&maker.blob);
     ws_object_free(&maker.object);
     ws_compiled_free(&maker.compiled);

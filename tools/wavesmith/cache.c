@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/abi/sha256.h"
 #include "tools/wavesmith/output.h"
 
 static const char magic[] = "wavesmith entry 1\n";

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/abi/sha256.h"
 #include "runtime/abi/status.h"
 
 struct ws_cache {
@@ -21,7 +22,7 @@ struct ws_cache {
     char trouble[256];     /* why an entry could not be written, "" if all could */
 };
 
-enum { WS_CACHE_KEY_SIZE = 65 };
+enum { WS_CACHE_KEY_SIZE = WS_SHA256_SIZE };
 
 /* The user's folder for caches of wavesmith; "" if there is none. It is made if need be. */
 void ws_cache_home(char folder[PATH_MAX]);

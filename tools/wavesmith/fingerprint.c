@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "ir/compile.h"
-#include "runtime/abi/sha256.h"
 #include "tools/wavesmith/device.h"
 #include "tools/wavesmith/output.h"
 

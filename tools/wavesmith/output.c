@@ -17,27 +17,11 @@ static enum ws_status io_error(struct ws_error *error, const char *verb, const c
     return ws_fail(error, WS_ERROR_IO, "cannot %s '%s': %s", verb, path, strerror(code));
 }
 
-/* Returns 0 or an errno. */
-static int write_all(int file, const void *bytes, size_t size)
-{
-    const uint8_t *at = bytes;
-    while (size > 0) {
-        ssize_t written = write(file, at, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return written < 0 ? errno : ENOSPC;
-        at += written;
-        size -= (size_t)written;
-    }
-    return 0;
-}
-
 static enum ws_status write_directly(const char *path, const void *bytes, size_t size,
                                      struct ws_error *error)
 {
     int file = open(path, O_WRONLY | O_CLOEXEC);
-    int code = file < 0 ? errno : write_all(file, bytes, size);
+    int code = file >= 0 && ws_file_write(file, bytes, size) ? 0 : errno;
     if (file >= 0 && close(file) != 0 && code == 0)
         code = errno;
     return code == 0 ? WS_OK : io_error(error, "write", path, code);
@@ -84,8 +68,8 @@ struct content {
 static int write_content(int file, const struct content *content)
 {
     int code = fchmod(file, file_mode()) == 0 ? 0 : errno;
-    if (code == 0)
-        code = write_all(file, content->bytes, content->size);
+    if (code == 0 && !ws_file_write(file, content->bytes, content->size))
+        code = errno;
     return code == 0 && content->is_lasting && fsync(file) != 0 ? errno : code;
 }
 

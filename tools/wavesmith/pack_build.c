@@ -93,13 +93,11 @@ static enum ws_status run_tasks(struct ws_pack_build *build, struct ws_error *er
         .tick = tick,
         .context = &run,
     };
-    uint64_t jobs = build->arguments->jobs > 0 ? build->arguments->jobs : ws_cpu_count();
     size_t before = 0;
     for (size_t i = 0; i < build->task_count; ++i)
         before += build->tasks[i].is_done;
-    size_t left = build->task_count - before;
     ws_progress_begin(&run.progress, build->task_count, before);
-    enum ws_status status = ws_workers_run(&plan, (unsigned)(jobs < left ? jobs : left), error);
+    enum ws_status status = ws_workers_run(&plan, (unsigned)build->arguments->jobs, error);
     ws_progress_end(&run.progress);
     return status;
 }

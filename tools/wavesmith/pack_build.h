@@ -17,7 +17,7 @@ struct ws_pack_answer {
     char reason[WS_ERROR_MESSAGE_SIZE]; /* unless it was built */
     char trouble[256];                  /* with the cache; "" for none */
     size_t point;                       /* of the config: the alternative that was picked */
-    char build_id[65];
+    char build_id[WS_ID_SIZE];
     char backend[16], backend_version[64];
     struct ws_kernel_shape shape; /* its argument table is static, so it is the parent's too */
     double score;

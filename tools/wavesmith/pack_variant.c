@@ -171,15 +171,6 @@ json_t *ws_variant_json(const struct ws_variant *variant)
 #define INTEGER(name, meaning) json_object_set_new(object, #name, json_integer(variant->name));
 #define REAL(name, meaning) json_object_set_new(object, #name, json_real(variant->name));
 #include "runtime/pack/columns.def"
-#undef TEXT
-#undef HASH
-#undef DIGEST
-#undef KIND
-#undef CHOICE
-#undef RULE
-#undef FLAG
-#undef INTEGER
-#undef REAL
 #undef STRING
     return object;
 }

@@ -158,8 +158,7 @@ static enum ws_status run_all(struct check *check, struct ws_error *error)
                                     .lost = lost,
                                     .tick = tick,
                                     .context = check};
-    uint64_t jobs = check->arguments->jobs > 0 ? check->arguments->jobs : ws_cpu_count();
-    return ws_workers_run(&plan, (unsigned)(jobs < check->count ? jobs : check->count), error);
+    return ws_workers_run(&plan, (unsigned)check->arguments->jobs, error);
 }
 
 /* Reading alone. */

@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 
+#include "runtime/abi/sha256.h"
 #include "tools/wavesmith/points.h"
 #include "tools/wavesmith/trial.h"
 
@@ -37,7 +38,7 @@ void ws_sweep_shapes_free(struct ws_sweep_shapes *shapes);
 /* Whether a shape is of the spec's kernel kind, head dims and mask. */
 bool ws_sweep_shape_fits(const struct ws_sweep_shape *shape, const struct ws_spec *spec);
 
-enum { WS_SWEEP_KEY_SIZE = 65 };
+enum { WS_SWEEP_KEY_SIZE = WS_SHA256_SIZE };
 
 struct ws_sweep_task {
     size_t point;                       /* of the config */

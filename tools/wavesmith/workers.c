@@ -262,8 +262,9 @@ enum ws_status ws_workers_run(const struct ws_workers *workers, unsigned count,
     *run = (struct run){.plan = workers, .message = message, .attempts = attempts};
     for (size_t i = 0; i < workers->task_count; ++i)
         run->waiting += !is_done(run, i);
-    run->count = count < WORKERS_MAX ? count : WORKERS_MAX;
-    run->count = run->count > 0 ? run->count : 1;
+    run->count = count > 0 ? count : ws_cpu_count();
+    run->count = run->count < run->waiting ? run->count : (unsigned)run->waiting;
+    run->count = run->count < WORKERS_MAX ? run->count : WORKERS_MAX;
     for (unsigned i = 0; i < run->count; ++i)
         run->workers[i] = (struct worker){.socket = -1, .log = -1, .task = NO_TASK};
     while (run->waiting > 0 && status == WS_OK)

@@ -32,8 +32,9 @@ struct ws_workers {
     void *context;
 };
 
-/* Runs the tasks that are not done on `count` processes. WS_ERROR_ENVIRONMENT: what every task
- * would meet, said by ws_worker_fail or met in starting a worker. */
+/* Runs the tasks that are not done on `count` processes (0: one a CPU), or one a task where those
+ * are fewer. WS_ERROR_ENVIRONMENT: what every task would meet, said by ws_worker_fail or met in
+ * starting a worker. */
 enum ws_status ws_workers_run(const struct ws_workers *workers, unsigned count,
                               struct ws_error *error);
 
