@@ -187,11 +187,47 @@ static void the_generator_checks_the_same(void **state)
     assert_true(accepted > PROBLEMS / 8 && refused > PROBLEMS / 8);
 }
 
+static bool is_asked_for(const struct ws_block_rules *rules, size_t offset)
+{
+    for (uint32_t i = 0; i < rules->check_count; i++)
+        if (rules->checks[i].offset == offset && rules->checks[i].kind == WS_CHECK_NONZERO)
+            return true;
+    return false;
+}
+
+/* Without queries a forward launches nothing; a backward writes the gradients of the keys. */
+static void a_backward_without_queries_reads_its_arrays(void **state)
+{
+    static const struct {
+        enum ws_kernel_kind kind;
+        size_t array;
+        bool is_read;
+    } cases[] = {
+        {WS_KERNEL_FMHA_FWD, offsetof(struct ws_fmha_fwd_args, cu_seqlens_k), false},
+        {WS_KERNEL_FMHA_BWD, offsetof(struct ws_fmha_bwd_args, cu_seqlens_k), true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ws_block_rules rules;
+        struct ws_error error;
+        const struct ws_variant variant = {.kind = cases[i].kind, .varlen = true, .alignment = 2};
+        const struct ws_plan plan = {.sizes = {[WS_SIZE_B] = 1,
+                                               [WS_SIZE_Hq] = 1,
+                                               [WS_SIZE_Hk] = 1,
+                                               [WS_SIZE_Sk] = 4,
+                                               [WS_SIZE_Dqk] = 2,
+                                               [WS_SIZE_Dv] = 2}};
+        assert_ok(ws_block_rules_make(&rules, &variant, &plan, &error), &error);
+        assert_int_equal(is_asked_for(&rules, cases[i].array), cases[i].is_read);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_argument_has_one_meaning),
         cmocka_unit_test(the_generator_checks_the_same),
+        cmocka_unit_test(a_backward_without_queries_reads_its_arrays),
     };
     seed = test_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);

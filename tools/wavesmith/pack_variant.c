@@ -7,6 +7,11 @@
 #include "gen/words.h"
 #include "tools/wavesmith/pack.h"
 
+/* Specs and variants have the same fields. */
+#define CHOICE(name, meaning) FIELD(name)
+#define INTEGER(name, meaning) FIELD(name)
+#define FLAG(name, meaning) FIELD(name)
+
 void ws_variant_take_spec(struct ws_variant *variant, const struct ws_spec *spec,
                           char spec_id[WS_ID_SIZE], char options[WS_PACK_OPTIONS_SIZE])
 {
@@ -19,22 +24,10 @@ void ws_variant_take_spec(struct ws_variant *variant, const struct ws_spec *spec
     variant->spec_id = spec_id;
     variant->options = options;
     variant->tile_q = ws_launch_block(spec).rows;
-    variant->dtype = spec->dtype;
-    variant->out = spec->out;
-    variant->head_dim_qk = spec->head_dim_qk;
-    variant->head_dim_v = spec->head_dim_v;
-    variant->mask = spec->mask;
-    variant->align = spec->align;
-    variant->window_left = spec->window_left;
-    variant->window_right = spec->window_right;
-    variant->v_layout = spec->v_layout;
     variant->alignment = spec->alignment;
-    variant->lse = spec->lse;
-    variant->varlen = spec->varlen;
-    variant->softcap = spec->softcap;
-    variant->sink = spec->sink;
-    variant->alibi = spec->alibi;
-    variant->bias = spec->bias;
+#define FIELD(name) variant->name = spec->name;
+#include "runtime/pack/problem.def"
+#undef FIELD
 }
 
 char *ws_spec_levers(const struct ws_spec *spec)
@@ -95,22 +88,10 @@ enum ws_status ws_variant_spec(const struct ws_variant *variant, const char *lev
     char id[WS_ID_SIZE];
     ws_spec_init(spec, variant->kind);
     snprintf(spec->arch, sizeof spec->arch, "%s", variant->arch);
-    spec->dtype = variant->dtype;
-    spec->out = variant->out;
-    spec->head_dim_qk = variant->head_dim_qk;
-    spec->head_dim_v = variant->head_dim_v;
-    spec->mask = variant->mask;
-    spec->align = variant->align;
-    spec->window_left = variant->window_left;
-    spec->window_right = variant->window_right;
-    spec->v_layout = variant->v_layout;
     spec->alignment = variant->alignment;
-    spec->lse = variant->lse;
-    spec->varlen = variant->varlen;
-    spec->softcap = variant->softcap;
-    spec->sink = variant->sink;
-    spec->alibi = variant->alibi;
-    spec->bias = variant->bias;
+#define FIELD(name) spec->name = variant->name;
+#include "runtime/pack/problem.def"
+#undef FIELD
     enum ws_status status = take_levers(spec, levers, error);
     if (status == WS_OK && variant->options[0])
         status = ws_spec_set(spec, "options", variant->options, error);
@@ -125,6 +106,10 @@ enum ws_status ws_variant_spec(const struct ws_variant *variant, const char *lev
             variant->symbol, variant->spec_id, id);
     return WS_OK;
 }
+
+#undef CHOICE
+#undef INTEGER
+#undef FLAG
 
 static void bound(int64_t *size, int64_t least, int64_t most)
 {

@@ -70,21 +70,13 @@ static enum ws_status make_request(struct ws_request *request, struct ws_spec *s
     *request = (struct ws_request){
         .kind = spec->kind,
         .target = spec->arch,
-        .dtype = spec->dtype,
-        .out = spec->out,
-        .head_dim_qk = spec->head_dim_qk,
-        .head_dim_v = spec->head_dim_v,
-        .mask = spec->mask,
-        .align = spec->align,
-        .window_left = spec->window_left,
-        .window_right = spec->window_right,
-        .v_layout = spec->v_layout,
-        .lse = spec->lse,
-        .varlen = spec->varlen,
-        .softcap = spec->softcap,
-        .sink = spec->sink,
-        .alibi = spec->alibi,
-        .bias = spec->bias,
+#define CHOICE(name, meaning) .name = spec->name,
+#define INTEGER(name, meaning) .name = spec->name,
+#define FLAG(name, meaning) .name = spec->name,
+#include "runtime/pack/problem.def"
+#undef CHOICE
+#undef INTEGER
+#undef FLAG
         .alignment = spec->alignment,
     };
     take_sizes(request, &problem.size);
