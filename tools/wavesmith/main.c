@@ -136,14 +136,16 @@ static int run_command(const struct ws_command *command, int argc, char **argv)
     for (int i = 2; i < argc; ++i)
         if (strcmp(argv[i], "--json") == 0 && (command->takes & WS_TAKES(json)) != 0)
             ws_report_as_json(); /* of a bad command line too */
-    if (ws_arguments_parse(&arguments, command, argc, argv, &error) != WS_OK)
+    enum ws_status status = ws_arguments_parse(&arguments, command, argc, argv, &error);
+    const bool runs = status == WS_OK && !arguments.help;
+    if (runs)
+        status = ws_worker_pool_create(&arguments.pool, &error);
+    if (status != WS_OK)
         code = ws_report_error(&error);
-    else if (arguments.help)
-        ws_command_help(command);
-    else if (ws_worker_pool_create(&arguments.pool, &error) != WS_OK)
-        code = ws_report_error(&error);
-    else
+    else if (runs)
         code = command->run(&arguments);
+    else
+        ws_command_help(command);
     ws_worker_pool_free(arguments.pool);
     ws_arguments_free(&arguments);
     return code;
