@@ -32,7 +32,7 @@ static int called(const char *function)
     const char *fail = getenv("FAKE_HIP_FAIL"); /* for a test of another process */
     const char *code = getenv("FAKE_HIP_CODE");
     if (fail != NULL && strcmp(fail, function) == 0)
-        return code != NULL ? atoi(code) : WS_HIP_NO_BINARY_FOR_GPU;
+        return code != NULL ? (int)strtol(code, NULL, 10) : WS_HIP_NO_BINARY_FOR_GPU;
     return WS_HIP_SUCCESS;
 }
 
