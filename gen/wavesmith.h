@@ -140,6 +140,19 @@ enum { WS_FMHA_BWD_STEPS_MAX = 3 };
 WS_API int ws_fmha_bwd_steps(const struct ws_spec *spec,
                              struct ws_spec steps[WS_FMHA_BWD_STEPS_MAX]);
 
+/* The workspace of a backward, of all its launches together: which pointers of the argument block
+ * are set to it, how large each part is, and whether it is to be 0 before the first launch. Each is
+ * contiguous, in the order of the argument table; with varlen its tokens are those of all sequences
+ * (Tq). Returns how many parts there are. */
+enum { WS_FMHA_BWD_REGIONS_MAX = 2 };
+struct ws_fmha_bwd_region {
+    const char *argument;
+    struct ws_rule bytes;
+    bool zero;
+};
+WS_API int ws_fmha_bwd_regions(const struct ws_spec *spec,
+                               struct ws_fmha_bwd_region regions[WS_FMHA_BWD_REGIONS_MAX]);
+
 /* The jobs of a backward's main or dq part, each a loop of its own in the kernel: of keys (dK, dV,
  * with dq_mode atomic dQ), of queries (dQ). What a workgroup and an iteration of it are made of. */
 enum { WS_FMHA_BWD_JOBS_MAX = 2, WS_FMHA_BWD_TILES_MAX = 9 };

@@ -15,7 +15,8 @@ extern "C" {
 
 struct ws_device;
 
-/* What is to be computed. Zero the struct first; fields that the kind has no use for stay 0. The
+/* What is to be computed. Zero the struct first; fields that the kind has no use for stay 0. A
+ * backward takes an LSE: `lse` is set. The
  * fields of the problem are named and meant as the columns of a pack; they must be those of the
  * variant, with these exceptions: `align` does not matter without a mask and ALiBi; the window does
  * not but of mask window, and a variant for windows that the arguments say takes all of them. */
@@ -30,7 +31,8 @@ struct ws_request {
 #undef INTEGER
 #undef FLAG
     int32_t alignment;            /* bytes that every pointer and stride is a multiple of */
-    int64_t sizes[WS_SIZE_COUNT]; /* by enum ws_size; Dqk and Dv are taken from above */
+    int64_t sizes[WS_SIZE_COUNT]; /* by enum ws_size; Dqk and Dv are taken from above; Tq is of use
+                                     to a backward with varlen */
 };
 
 /* Workspace begins at a multiple of so many bytes, and so does each region of it. */

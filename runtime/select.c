@@ -142,12 +142,25 @@ static enum ws_status plan_region(struct ws_plan *plan, const struct ws_region *
     return WS_OK;
 }
 
+/* Regions of packed tensors have the tokens of all sequences, which nothing else says. */
+static enum ws_status check_tokens(const struct ws_variant *variant,
+                                   const int64_t sizes[WS_SIZE_COUNT], struct ws_error *error)
+{
+    const int64_t all = sizes[WS_SIZE_Tq], longest = sizes[WS_SIZE_Sq];
+    if (variant->region_count > 0 && variant->varlen && sizes[WS_SIZE_B] > 0 && all < longest)
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "the request's size Tq is %" PRId64 "; it should be the queries of all "
+                       "sequences, the longest of which has Sq = %" PRId64,
+                       all, longest);
+    return WS_OK;
+}
+
 /* The plan of a variant. */
 static enum ws_status plan_variant(struct ws_plan *plan, const struct ws_pack *pack,
                                    uint32_t number, struct ws_error *error)
 {
-    enum ws_status status = WS_OK;
     const struct ws_variant *variant = ws_pack_variant(pack, number);
+    enum ws_status status = check_tokens(variant, plan->sizes, error);
     const uint32_t *steps = variant->step_count > 0 ? variant->steps : &number;
     plan->variant = number;
     plan->launch_count = variant->step_count > 0 ? variant->step_count : 1;

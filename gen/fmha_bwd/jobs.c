@@ -1,4 +1,6 @@
 /* What a backward is made of, for those who look at it from outside. */
+#include <stdio.h>
+
 #include "gen/fmha_bwd/bwd.h"
 
 int ws_fmha_bwd_steps(const struct ws_spec *spec, struct ws_spec steps[WS_FMHA_BWD_STEPS_MAX])
@@ -22,6 +24,31 @@ int ws_fmha_bwd_steps(const struct ws_spec *spec, struct ws_spec steps[WS_FMHA_B
         rows.lever[WS_LEVER_dq_groups] = spec->lever[WS_LEVER_dq_groups];
         steps[count] = rows;
         steps[count++].part = WS_PART_CAST;
+    }
+    return count;
+}
+
+/* An f32 tensor of `count` by rows of Q; a row has `width`. */
+static struct ws_fmha_bwd_region region(const struct ws_spec *spec, const char *argument, int count,
+                                        const char *width)
+{
+    enum { FLOAT_BYTES = 4 };
+    char text[WS_RULE_TEXT_SIZE];
+    struct ws_fmha_bwd_region made = {.argument = argument};
+    snprintf(text, sizeof text, "v1 %d*%s*Hq%s", FLOAT_BYTES * count, spec->varlen ? "Tq" : "B*Sq",
+             width);
+    ws_rule_parse(&made.bytes, text, NULL);
+    return made;
+}
+
+int ws_fmha_bwd_regions(const struct ws_spec *spec,
+                        struct ws_fmha_bwd_region regions[WS_FMHA_BWD_REGIONS_MAX])
+{
+    int count = 0;
+    regions[count++] = region(spec, "delta", 1, "");
+    if (spec->lever[WS_LEVER_dq_mode] == WS_DQ_MODE_ATOMIC) {
+        regions[count] = region(spec, "dq_acc", spec->lever[WS_LEVER_dq_groups], "*Dqk");
+        regions[count++].zero = true;
     }
     return count;
 }

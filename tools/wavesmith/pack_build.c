@@ -104,7 +104,7 @@ static enum ws_status run_tasks(struct ws_pack_build *build, struct ws_error *er
 
 /* Rows are written sorted, but which of two different ones of one kernel is named first should not
  * depend on the workers either: they go in the order of the configs. */
-static enum ws_status write_pack(const struct ws_pack_build *build, char digest[WS_PACK_HASH_SIZE],
+static enum ws_status write_pack(struct ws_pack_build *build, char digest[WS_PACK_HASH_SIZE],
                                  struct ws_error *error)
 {
     size_t count = 0;
@@ -113,7 +113,7 @@ static enum ws_status write_pack(const struct ws_pack_build *build, char digest[
         return ws_fail(error, WS_ERROR_MEMORY, "out of memory for %zu rows", build->rows.count);
     for (size_t i = 0; i < build->task_count; ++i)
         if (build->tasks[i].outcome == WS_PACK_BUILT)
-            rows[count++] = build->rows.rows[build->tasks[i].row];
+            ws_pack_rows_copy(&build->rows, build->tasks[i].row, rows, &count);
     enum ws_status status = ws_pack_write(build->arguments->output, rows, count, digest, error);
     free(rows);
     return status;

@@ -69,11 +69,6 @@ static enum ws_status add_task(struct ws_pack_build *build, size_t config, size_
     struct ws_pack_task *task = &build->tasks[build->task_count++];
     const struct ws_config_point *first = &build->configs[config].config.points[point];
     *task = (struct ws_pack_task){.config = config, .point = point};
-    if (first->spec.kind ==
-        WS_KERNEL_FMHA_BWD) /* its main part alone would compute nothing right */
-        return settle(task, WS_PACK_FAILED,
-                      "packs are not built of kernel fmha_bwd yet, which takes several launches",
-                      error);
     if (first->choice == 0 && first->reason[0])
         return settle(task, WS_PACK_SKIPPED, first->reason, error);
     return WS_OK;

@@ -105,11 +105,12 @@ static enum ws_status check_conflicts(const struct merge *merge, struct ws_error
         const struct origin *a = &origins[i - 1];
         const struct origin *b = &origins[i];
         if (compare_origins(a, b) == 0 && strcmp(a->variant->digest, b->variant->digest) != 0)
-            status = ws_fail(error, WS_ERROR_ARGUMENT,
-                             "'%s' and '%s' differ about %s (spec_id %.16s...): digests %.16s... "
-                             "and %.16s...; `wavesmith pack diff` says in what",
-                             ws_pack_path(a->pack), ws_pack_path(b->pack), a->variant->symbol,
-                             a->variant->spec_id, a->variant->digest, b->variant->digest);
+            status =
+                ws_fail(error, WS_ERROR_ARGUMENT,
+                        "'%s' and '%s' differ about %s (spec_id %.16s...): digests %.16s... "
+                        "and %.16s...; `wavesmith pack diff` says in what",
+                        ws_pack_path(a->pack), ws_pack_path(b->pack), ws_variant_name(a->variant),
+                        a->variant->spec_id, a->variant->digest, b->variant->digest);
     }
     free(origins);
     return status;
@@ -196,12 +197,12 @@ static void find_differences(const struct ws_pack *packs[2], json_t *only[2], js
             return;
         int order = compare_variants(x, y);
         if (x && y && order == 0 && strcmp(x->digest, y->digest) != 0)
-            json_array_append_new(changed, json_pack("{s:s, s:o}", "symbol", x->symbol, "columns",
-                                                     differing_columns(x, y)));
+            json_array_append_new(changed, json_pack("{s:s, s:o}", "symbol", ws_variant_name(x),
+                                                     "columns", differing_columns(x, y)));
         if (x && order < 0)
-            json_array_append_new(only[0], json_string(x->symbol));
+            json_array_append_new(only[0], json_string(ws_variant_name(x)));
         if (y && order > 0)
-            json_array_append_new(only[1], json_string(y->symbol));
+            json_array_append_new(only[1], json_string(ws_variant_name(y)));
         at[0] += order <= 0;
         at[1] += order >= 0;
     }

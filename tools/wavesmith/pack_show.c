@@ -93,6 +93,20 @@ int ws_command_pack_ls(const struct ws_arguments *arguments)
     return code;
 }
 
+static void print_operation(const struct ws_pack *pack, const struct ws_variant *variant)
+{
+    char bytes[WS_RULE_TEXT_SIZE];
+    for (uint32_t i = 0; i < variant->step_count; ++i)
+        printf("%s%s\n", i == 0 ? "\nsteps:\n" : "",
+               ws_pack_variant(pack, variant->steps[i])->symbol);
+    for (uint32_t i = 0; i < variant->region_count; ++i) {
+        const struct ws_region *region = &variant->regions[i];
+        ws_rule_text(&region->bytes, bytes);
+        printf("%s%s %s%s\n", i == 0 ? "\nworkspace:\n" : "", region->argument, bytes,
+               region->zero ? ", zeroed" : "");
+    }
+}
+
 static void print_everything(const struct ws_pack *pack, uint32_t index)
 {
     json_t *object = ws_variant_json(ws_pack_variant(pack, index));
@@ -105,6 +119,7 @@ static void print_everything(const struct ws_pack *pack, uint32_t index)
         printf("%-20s %s\n", name, value[0] ? value : "-");
     }
     json_decref(object);
+    print_operation(pack, ws_pack_variant(pack, index));
     printf("\nlevers:\n%s\narguments:\n%s", ws_pack_levers(pack, index),
            ws_pack_arguments(pack, index));
 }

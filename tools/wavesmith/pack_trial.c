@@ -41,7 +41,7 @@ static enum ws_status run(struct ws_pack_trial *trial, const struct ws_pack_subj
     struct ws_loaded loaded = {0};
     struct ws_trial result = {0};
     enum ws_status status =
-        ws_trial_load(&loaded, &trial->device, subject->spec, subject->compiled, NULL, error);
+        ws_trial_load_all(&loaded, &trial->device, subject->spec, subject->compiled, error);
     if (status == WS_OK)
         status = ws_trial_run(&result, &loaded, subject->spec, subject->problem, &options, error);
     if (status == WS_OK && result.verdict.pass)

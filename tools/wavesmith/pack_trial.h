@@ -9,10 +9,10 @@ struct ws_pack_trial {
     struct ws_tool_device device;
 };
 
-/* A kernel to try, and the problem. */
+/* An operation to try, and the problem. */
 struct ws_pack_subject {
     const struct ws_spec *spec;
-    const struct ws_compiled *compiled;
+    const struct ws_compiled *compiled; /* of each launch, in order */
     const struct ws_problem *problem;
 };
 

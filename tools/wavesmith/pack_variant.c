@@ -103,7 +103,7 @@ enum ws_status ws_variant_spec(const struct ws_variant *variant, const char *lev
             error, WS_ERROR_PACK,
             "%s: its spec_id %.16s... is not that of its columns, %.16s...: it was built "
             "by another version of wavesmith",
-            variant->symbol, variant->spec_id, id);
+            ws_variant_name(variant), variant->spec_id, id);
     return WS_OK;
 }
 
@@ -189,11 +189,17 @@ bool ws_variant_value(const struct ws_variant *variant, const char *levers, cons
 
 /* Names. */
 
+const char *ws_variant_name(const struct ws_variant *variant)
+{
+    return variant->symbol[0] ? variant->symbol : variant->spec_id;
+}
+
 static bool is_named(const struct ws_variant *variant, const char *name)
 {
     enum { LEAST_DIGITS = 4 };
     return strcmp(variant->symbol, name) == 0 ||
-           (strlen(name) >= LEAST_DIGITS && strncmp(variant->spec_id, name, strlen(name)) == 0);
+           (variant->selectable && strlen(name) >= LEAST_DIGITS &&
+            strncmp(variant->spec_id, name, strlen(name)) == 0);
 }
 
 enum ws_status ws_pack_find(const struct ws_pack *pack, const char *name, uint32_t *index,
@@ -210,7 +216,7 @@ enum ws_status ws_pack_find(const struct ws_pack *pack, const char *name, uint32
     if (count > 1)
         return ws_fail(error, WS_ERROR_ARGUMENT,
                        "'%s' names %" PRIu32 " variants, %s among them; give more digits", name,
-                       count, ws_pack_variant(pack, *index)->symbol);
+                       count, ws_variant_name(ws_pack_variant(pack, *index)));
     return ws_fail(
         error, WS_ERROR_ARGUMENT,
         "no variant has the symbol '%s' or a spec_id that begins so; `wavesmith pack ls` "

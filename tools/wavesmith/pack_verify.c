@@ -69,6 +69,33 @@ static enum ws_status take_kernel(const struct ws_pack *pack, uint32_t index,
     return status;
 }
 
+/* The kernels of a variant, which must be those that its spec makes. */
+static enum ws_status take_kernels(const struct ws_pack *pack, uint32_t index,
+                                   const struct ws_spec *spec,
+                                   struct ws_compiled compiled[WS_FMHA_BWD_STEPS_MAX],
+                                   struct ws_error *error)
+{
+    char id[WS_ID_SIZE];
+    struct ws_spec launches[WS_FMHA_BWD_STEPS_MAX];
+    const struct ws_variant *variant = ws_pack_variant(pack, index);
+    const uint32_t count = (uint32_t)ws_launches_of(spec, launches);
+    const uint32_t *steps = variant->step_count > 0 ? variant->steps : &index;
+    enum ws_status status = WS_OK;
+    if ((variant->step_count > 0 ? variant->step_count : 1) != count)
+        return ws_fail(error, WS_ERROR_PACK, "it has %" PRIu32 " steps; it should have %" PRIu32,
+                       variant->step_count, count);
+    for (uint32_t i = 0; i < count && status == WS_OK; ++i) {
+        const struct ws_variant *step = ws_pack_variant(pack, steps[i]);
+        ws_spec_id(&launches[i], id);
+        status = strcmp(step->spec_id, id) == 0
+                     ? take_kernel(pack, steps[i], &compiled[i], error)
+                     : ws_fail(error, WS_ERROR_PACK,
+                               "step %" PRIu32 " is %s; its spec_id should be %.16s...", i,
+                               step->symbol, id);
+    }
+    return status;
+}
+
 static enum ws_status run(struct worker *worker, uint32_t index, char reason[WS_ERROR_MESSAGE_SIZE],
                           struct ws_error *error)
 {
@@ -76,18 +103,19 @@ static enum ws_status run(struct worker *worker, uint32_t index, char reason[WS_
     const struct ws_variant *variant = ws_pack_variant(pack, index);
     struct ws_spec spec;
     struct ws_problem problem;
-    struct ws_compiled compiled = {0};
-    const struct ws_pack_subject subject = {&spec, &compiled, &problem};
+    struct ws_compiled compiled[WS_FMHA_BWD_STEPS_MAX] = {0};
+    const struct ws_pack_subject subject = {&spec, compiled, &problem};
     char *record = NULL;
-    enum ws_status status = take_kernel(pack, index, &compiled, error);
+    enum ws_status status = ws_variant_spec(variant, ws_pack_levers(pack, index), &spec, error);
     if (status == WS_OK)
-        status = ws_variant_spec(variant, ws_pack_levers(pack, index), &spec, error);
+        status = take_kernels(pack, index, &spec, compiled, error);
     if (status == WS_OK)
         status = ws_variant_problem(variant, &spec, worker->check->seed, &problem, error);
     if (status == WS_OK)
         status = ws_pack_try(&worker->trial, &subject, &record, reason, error);
     free(record);
-    ws_compiled_free(&compiled);
+    for (int i = 0; i < WS_FMHA_BWD_STEPS_MAX; ++i)
+        ws_compiled_free(&compiled[i]);
     return status;
 }
 
@@ -99,9 +127,9 @@ static bool serve(struct worker *worker, size_t task, int socket)
     uint32_t index = worker->check->chosen[task];
     const struct ws_variant *variant = ws_pack_variant(worker->check->pack, index);
     enum ws_status status = WS_OK;
-    if (variant->step_count > 0 || !variant->selectable) {
+    if (!variant->selectable) {
         message[0] = SKIPPED;
-        snprintf(reason, WS_ERROR_MESSAGE_SIZE, "a part of an operation of several launches");
+        snprintf(reason, WS_ERROR_MESSAGE_SIZE, "a step, which runs with its operation");
     } else {
         status = run(worker, index, reason, &error);
     }
@@ -204,7 +232,7 @@ static int report(const struct check *check)
     json_t *failed = json_array();
     for (size_t i = 0; i < check->count; ++i) {
         const struct finding *finding = &check->findings[i];
-        const char *symbol = ws_pack_variant(check->pack, check->chosen[i])->symbol;
+        const char *symbol = ws_variant_name(ws_pack_variant(check->pack, check->chosen[i]));
         counts[finding->found == PASSED ? 0 : finding->found == FAILED ? 1 : 2]++;
         if (finding->found != FAILED)
             continue;

@@ -115,7 +115,7 @@ static json_t *to_json(const struct ws_pack *pack, const struct candidates *cand
         json_array_append_new(
             list,
             json_pack("{s:s, s:s, s:s, s:o}", "symbol",
-                      ws_pack_variant(pack, candidate->variant)->symbol, "verdict",
+                      ws_variant_name(ws_pack_variant(pack, candidate->variant)), "verdict",
                       ws_verdict_name(candidate->verdict), "reason", candidate->reason, "cost",
                       isfinite(candidate->cost) ? json_real(candidate->cost) : json_null()));
     }
@@ -127,7 +127,7 @@ static void print(const struct ws_pack *pack, const struct candidates *candidate
     for (size_t i = 0; i < candidates->count; ++i) {
         const struct ws_candidate *candidate = &candidates->list[i];
         printf("%-10s %12.6g  %s  %s\n", ws_verdict_name(candidate->verdict), candidate->cost,
-               ws_pack_variant(pack, candidate->variant)->symbol, candidate->reason);
+               ws_variant_name(ws_pack_variant(pack, candidate->variant)), candidate->reason);
     }
 }
 

@@ -73,82 +73,133 @@ static enum ws_status make_problem(const struct ws_config_point *point, uint64_t
     return ws_variant_problem(&variant, &point->spec, seed, problem, error);
 }
 
-/* The record of a kernel that passed, from the cache if it is there; NULL and a reason if it did
- * not pass. */
-static enum ws_status find_verification(struct worker *worker, char **record,
-                                        char reason[WS_ERROR_MESSAGE_SIZE],
-                                        const struct ws_compiled *compiled,
-                                        const struct ws_config_point *point, struct ws_error *error)
+/* The kernels of a point, in the order of their launches. */
+struct product {
+    struct ws_compiled compiled[WS_FMHA_BWD_STEPS_MAX];
+    struct ws_pack_blob blobs[WS_FMHA_BWD_STEPS_MAX];
+    char *verification; /* NULL for none */
+};
+
+static void free_product(struct product *product)
 {
-    char key[WS_CACHE_KEY_SIZE];
-    char text[WS_PROBLEM_TEXT_SIZE];
-    struct ws_problem problem;
-    size_t size = 0;
-    const char *device = worker->build->arguments->device;
-    enum ws_status status = make_problem(point, worker->build->seed, &problem, error);
-    if (status != WS_OK)
-        return status;
-    ws_problem_text(&problem, text);
-    ws_cache_key(key, "verification 1", compiled->code.build_id, worker->build->fingerprint, text,
-                 device ? device : "", NULL);
-    if (ws_cache_find(&worker->cache, key, (uint8_t **)record, &size))
-        return WS_OK;
-    const struct ws_pack_subject subject = {&point->spec, compiled, &problem};
-    status = ws_pack_try(&worker->trial, &subject, record, reason, error);
-    if (status == WS_OK && *record)
-        ws_cache_keep(&worker->cache, key, *record, strlen(*record));
-    return status;
+    for (int i = 0; i < WS_FMHA_BWD_STEPS_MAX; ++i) {
+        ws_compiled_free(&product->compiled[i]);
+        ws_pack_blob_free(&product->blobs[i]);
+    }
+    free(product->verification);
 }
 
-static bool send(int socket, struct ws_pack_answer *answer, const char *verification,
-                 const struct ws_pack_blob *blob)
+static bool send(int socket, struct ws_pack_answer *answer, const struct product *product)
 {
-    answer->verification_bytes = verification ? strlen(verification) : 0;
-    answer->zstd_bytes = blob ? blob->zstd_bytes : 0;
-    size_t size = sizeof *answer + answer->verification_bytes + answer->zstd_bytes;
+    answer->verification_bytes = product->verification ? strlen(product->verification) : 0;
+    size_t size = sizeof *answer + answer->verification_bytes;
+    for (size_t i = 0; i < answer->kernel_count; ++i)
+        size += answer->kernels[i].zstd_bytes;
     char *message = malloc(size);
     if (!message)
         return false;
-    memcpy(message, answer, sizeof *answer);
-    if (verification)
-        memcpy(message + sizeof *answer, verification, answer->verification_bytes);
-    if (blob)
-        memcpy(message + size - blob->zstd_bytes, blob->zstd, blob->zstd_bytes);
+    char *at = mempcpy(message, answer, sizeof *answer);
+    if (product->verification)
+        at = mempcpy(at, product->verification, answer->verification_bytes);
+    for (size_t i = 0; i < answer->kernel_count; ++i)
+        at = mempcpy(at, product->blobs[i].zstd, answer->kernels[i].zstd_bytes);
     bool sent = ws_worker_answer(socket, message, size);
     free(message);
     return sent;
 }
 
-static void describe(struct ws_pack_answer *answer, const struct ws_compiled *compiled,
-                     const struct ws_config_point *point, const struct ws_pack_blob *blob)
+static void describe(struct ws_pack_kernel *kernel, const struct ws_compiled *compiled,
+                     const struct ws_pack_blob *blob)
 {
     const struct ws_code *code = &compiled->code;
-    answer->point = point->number - 1;
-    answer->shape = compiled->shape;
-    answer->object_bytes = blob->bytes;
-    memcpy(answer->build_id, code->build_id, sizeof answer->build_id);
-    memcpy(answer->backend, code->backend, sizeof answer->backend);
-    memcpy(answer->backend_version, code->backend_version, sizeof answer->backend_version);
-    memcpy(answer->sha256, blob->sha256, sizeof answer->sha256);
+    kernel->shape = compiled->shape;
+    kernel->object_bytes = blob->bytes;
+    kernel->zstd_bytes = blob->zstd_bytes;
+    memcpy(kernel->build_id, code->build_id, sizeof kernel->build_id);
+    memcpy(kernel->backend, code->backend, sizeof kernel->backend);
+    memcpy(kernel->backend_version, code->backend_version, sizeof kernel->backend_version);
+    memcpy(kernel->sha256, blob->sha256, sizeof kernel->sha256);
 }
 
-/* Everything about one kernel. A failure is of this kernel alone. */
-static enum ws_status make(struct worker *worker, struct ws_pack_answer *answer,
-                           const struct ws_compiled *compiled, const struct ws_config_point *point,
-                           char **verification, struct ws_error *error)
+/* Score and compressed object of the kernel that was compiled last. */
+static enum ws_status finish_kernel(struct worker *worker, struct ws_pack_kernel *kernel,
+                                    const struct ws_spec *spec, const struct ws_compiled *compiled,
+                                    struct ws_pack_blob *blob, struct ws_error *error)
 {
-    struct ws_pack_blob *blob = &worker->code_cache.latest;
     enum ws_status status = WS_OK;
+    *blob = worker->code_cache.latest;
+    worker->code_cache.latest = (struct ws_pack_blob){0};
     if (!blob->zstd)
         status = ws_pack_blob_make(blob, compiled->code.bytes, compiled->code.size, error);
     if (status == WS_OK)
-        status = find_score(worker, &answer->score, compiled, &point->spec, error);
-    if (status == WS_OK && worker->build->arguments->verify)
-        status = find_verification(worker, verification, answer->reason, compiled, point, error);
-    if (status == WS_OK && answer->reason[0])
-        answer->outcome = WS_PACK_FAILED;
-    else if (status == WS_OK)
-        describe(answer, compiled, point, blob);
+        status = find_score(worker, &kernel->score, compiled, spec, error);
+    if (status == WS_OK)
+        describe(kernel, compiled, blob);
+    return status;
+}
+
+/* A step beside the main part. */
+static enum ws_status compile_step(struct ws_compiled *compiled, const struct ws_spec *spec,
+                                   const struct ws_codegen_options *options, int max_spills,
+                                   struct ws_error *error)
+{
+    enum ws_status status = ws_compile(spec, options, compiled, error);
+    return status == WS_OK ? ws_spills_check(compiled, max_spills, error) : status;
+}
+
+/* The kernels of a point. That of its own spec is compiled, and comes first; it is taken over. */
+static enum ws_status make_kernels(struct worker *worker, struct ws_pack_answer *answer,
+                                   struct product *product, const struct ws_config_point *point,
+                                   struct ws_compiled *own,
+                                   const struct ws_codegen_options *options, int max_spills,
+                                   struct ws_error *error)
+{
+    struct ws_spec launches[WS_FMHA_BWD_STEPS_MAX];
+    const int count = ws_launches_of(&point->spec, launches);
+    int at = 0;
+    while (at < WS_FMHA_BWD_STEPS_MAX - 1 && launches[at].part != point->spec.part)
+        ++at;
+    product->compiled[at] = *own;
+    *own = (struct ws_compiled){0};
+    enum ws_status status = finish_kernel(worker, &answer->kernels[at], &point->spec,
+                                          &product->compiled[at], &product->blobs[at], error);
+    for (int i = 0; i < count && i < WS_FMHA_BWD_STEPS_MAX && status == WS_OK; ++i) {
+        if (i == at)
+            continue;
+        status = compile_step(&product->compiled[i], &launches[i], options, max_spills, error);
+        if (status == WS_OK)
+            status = finish_kernel(worker, &answer->kernels[i], &launches[i], &product->compiled[i],
+                                   &product->blobs[i], error);
+    }
+    answer->kernel_count = (size_t)count;
+    return status;
+}
+
+/* The record of an operation that passed, from the cache if it is there; none and a reason if it
+ * did not pass. */
+static enum ws_status find_verification(struct worker *worker, struct product *product,
+                                        char reason[WS_ERROR_MESSAGE_SIZE],
+                                        const struct ws_config_point *point, struct ws_error *error)
+{
+    char key[WS_CACHE_KEY_SIZE];
+    char text[WS_PROBLEM_TEXT_SIZE];
+    struct ws_problem problem;
+    const struct ws_compiled *of = product->compiled; /* build_id is empty where there is none */
+    size_t size = 0;
+    char **record = &product->verification;
+    const char *device = worker->build->arguments->device;
+    enum ws_status status = make_problem(point, worker->build->seed, &problem, error);
+    if (status != WS_OK)
+        return status;
+    ws_problem_text(&problem, text);
+    ws_cache_key(key, "verification 2", of[0].code.build_id, of[1].code.build_id,
+                 of[2].code.build_id, worker->build->fingerprint, text, device ? device : "", NULL);
+    if (ws_cache_find(&worker->cache, key, (uint8_t **)record, &size))
+        return WS_OK;
+    const struct ws_pack_subject subject = {&point->spec, product->compiled, &problem};
+    status = ws_pack_try(&worker->trial, &subject, record, reason, error);
+    if (status == WS_OK && *record)
+        ws_cache_keep(&worker->cache, key, *record, strlen(*record));
     return status;
 }
 
@@ -166,37 +217,52 @@ static bool concerns_all(enum ws_status status)
     return status == WS_ERROR_ENVIRONMENT || status == WS_ERROR_MEMORY;
 }
 
-static bool serve(struct worker *worker, const struct ws_pack_task *task, int socket)
+/* Everything about one point. A failure is of this point alone. */
+static enum ws_status make(struct worker *worker, const struct ws_pack_task *task,
+                           struct ws_pack_answer *answer, struct product *product,
+                           struct ws_error *error)
 {
     const struct ws_pack_build *build = worker->build;
+    const struct ws_config *config = &build->configs[task->config].config;
     struct ws_codegen_options options;
     struct ws_config_point picked;
-    struct ws_compiled compiled = {0};
-    struct ws_pack_answer answer = {.outcome = WS_PACK_BUILT};
-    struct ws_error error = {0};
-    char *verification = NULL;
-    enum ws_status status = codegen_options(&options, build->arguments, &error);
+    struct ws_compiled own = {0};
+    enum ws_status status = codegen_options(&options, build->arguments, error);
     options.pool = worker->pool;
     options.store = &worker->code_cache.store;
     if (status == WS_OK)
-        status = ws_config_choose(&build->configs[task->config].config, task->point, &options,
-                                  &picked, &compiled, &error);
-    if (status == WS_OK && !picked.reason[0])
-        status = make(worker, &answer, &compiled, &picked, &verification, &error);
+        status = ws_config_choose(config, task->point, &options, &picked, &own, error);
     if (status == WS_OK && picked.reason[0]) {
-        answer.outcome = WS_PACK_FAILED;
-        memcpy(answer.reason, picked.reason, sizeof answer.reason);
-    } else if (status != WS_OK) {
-        answer.outcome = WS_PACK_FAILED;
+        memcpy(answer->reason, picked.reason, sizeof answer->reason);
+        return WS_OK;
+    }
+    if (status == WS_OK)
+        status = make_kernels(worker, answer, product, &picked, &own, &options, config->max_spills,
+                              error);
+    if (status == WS_OK && build->arguments->verify)
+        status = find_verification(worker, product, answer->reason, &picked, error);
+    if (status == WS_OK)
+        answer->point = picked.number - 1;
+    ws_compiled_free(&own);
+    return status;
+}
+
+static bool serve(struct worker *worker, const struct ws_pack_task *task, int socket)
+{
+    struct ws_pack_answer answer = {.outcome = WS_PACK_BUILT};
+    struct product product = {0};
+    struct ws_error error = {0};
+    enum ws_status status = make(worker, task, &answer, &product, &error);
+    if (status != WS_OK)
         memcpy(answer.reason, error.message, sizeof answer.reason);
+    if (answer.reason[0]) {
+        answer.outcome = WS_PACK_FAILED;
+        answer.kernel_count = 0;
     }
     memcpy(answer.trouble, worker->cache.trouble, sizeof answer.trouble);
-    bool is_built = answer.outcome == WS_PACK_BUILT;
-    bool sent = concerns_all(status) ? ws_worker_fail(socket, &error)
-                                     : send(socket, &answer, verification,
-                                            is_built ? &worker->code_cache.latest : NULL);
-    free(verification);
-    ws_compiled_free(&compiled);
+    bool sent =
+        concerns_all(status) ? ws_worker_fail(socket, &error) : send(socket, &answer, &product);
+    free_product(&product);
     return sent;
 }
 

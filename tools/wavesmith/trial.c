@@ -60,12 +60,33 @@ static enum ws_status compile_step(struct ws_loaded *loaded, const struct ws_spe
     return status;
 }
 
+int ws_launches_of(const struct ws_spec *spec, struct ws_spec launches[WS_FMHA_BWD_STEPS_MAX])
+{
+    launches[0] = *spec;
+    return spec->kind == WS_KERNEL_FMHA_BWD ? ws_fmha_bwd_steps(spec, launches) : 1;
+}
+
+enum ws_status ws_trial_load_all(struct ws_loaded *loaded, struct ws_tool_device *device,
+                                 const struct ws_spec *spec, const struct ws_compiled *compiled,
+                                 struct ws_error *error)
+{
+    struct ws_spec steps[WS_FMHA_BWD_STEPS_MAX];
+    int count = ws_launches_of(spec, steps);
+    enum ws_status status = WS_OK;
+    *loaded = (struct ws_loaded){.device = device};
+    for (int i = 0; i < count && status == WS_OK; ++i)
+        status = load_step(loaded, &steps[i], &compiled[i], error);
+    if (status != WS_OK)
+        ws_trial_unload(loaded);
+    return status;
+}
+
 enum ws_status ws_trial_load(struct ws_loaded *loaded, struct ws_tool_device *device,
                              const struct ws_spec *spec, const struct ws_compiled *compiled,
                              const struct ws_codegen_options *options, struct ws_error *error)
 {
-    struct ws_spec steps[WS_FMHA_BWD_STEPS_MAX] = {*spec};
-    int count = spec->kind == WS_KERNEL_FMHA_BWD ? ws_fmha_bwd_steps(spec, steps) : 1;
+    struct ws_spec steps[WS_FMHA_BWD_STEPS_MAX];
+    int count = ws_launches_of(spec, steps);
     enum ws_status status = WS_OK;
     *loaded = (struct ws_loaded){.device = device};
     for (int i = 0; i < count && status == WS_OK; ++i)

@@ -36,11 +36,20 @@ struct ws_loaded {
     int steps;
 };
 
+/* The specs of what an operation launches, in order: the spec itself, or a backward's steps.
+ * Returns how many there are. */
+int ws_launches_of(const struct ws_spec *spec, struct ws_spec launches[WS_FMHA_BWD_STEPS_MAX]);
+
 /* Loads the kernel of a spec, compiled by the caller, and beside it compiles and loads what else
  * the spec's operation launches. `options` are for that, NULL for the defaults. */
 enum ws_status ws_trial_load(struct ws_loaded *loaded, struct ws_tool_device *device,
                              const struct ws_spec *spec, const struct ws_compiled *compiled,
                              const struct ws_codegen_options *options, struct ws_error *error);
+
+/* The same where all kernels of the operation are compiled, in the order of their launches. */
+enum ws_status ws_trial_load_all(struct ws_loaded *loaded, struct ws_tool_device *device,
+                                 const struct ws_spec *spec, const struct ws_compiled *compiled,
+                                 struct ws_error *error);
 void ws_trial_unload(struct ws_loaded *loaded);
 
 /* Of both runs together: the worst errors, the sum of the counts. */
