@@ -175,13 +175,13 @@ static int check(const struct trainer *trainer, unsigned seed)
     const double tolerance = 0.01;
     static const struct {
         const char *what;
-        enum part part;
         double factor;
+        enum part part;
         bool is_right;
-    } runs[] = {{"training", Q, 1, true},
-                {"without dQ", Q, 0, false},
-                {"without dK", K, 0, false},
-                {"0.9 dV", V, 0.9, false}};
+    } runs[] = {{"training", 1, Q, true},
+                {"without dQ", 0, Q, false},
+                {"without dK", 0, K, false},
+                {"0.9 dV", 0.9, V, false}};
     static struct layer layer;
     static struct rows target;
     double expected[STEPS + 1], losses[STEPS + 1];
