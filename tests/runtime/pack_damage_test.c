@@ -69,13 +69,13 @@ static int list_tables(struct table tables[16])
 /* Another value of the same type. */
 static const char *const changes[] = {
     /* a number by one, a text in its last character or by one, a blob in its middle */
-    "CASE typeof(%1$s) WHEN 'text' THEN CASE WHEN %1$s = '' THEN 'x' ELSE "
-    "substr(%1$s, 1, length(%1$s) - 1) || char(unicode(substr(%1$s, -1)) + 1) END "
-    "WHEN 'blob' THEN CAST(substr(%1$s, 1, length(%1$s) / 2) || x'a5' || "
-    "substr(%1$s, length(%1$s) / 2 + 2) AS BLOB) ELSE %1$s + 1 END",
+    ("CASE typeof(%1$s) WHEN 'text' THEN CASE WHEN %1$s = '' THEN 'x' ELSE "
+     "substr(%1$s, 1, length(%1$s) - 1) || char(unicode(substr(%1$s, -1)) + 1) END "
+     "WHEN 'blob' THEN CAST(substr(%1$s, 1, length(%1$s) / 2) || x'a5' || "
+     "substr(%1$s, length(%1$s) / 2 + 2) AS BLOB) ELSE %1$s + 1 END"),
     /* longer, or of the other sign */
-    "CASE typeof(%1$s) WHEN 'text' THEN %1$s || '0' WHEN 'blob' THEN CAST(%1$s || x'00' AS BLOB) "
-    "ELSE -%1$s - 1 END",
+    ("CASE typeof(%1$s) WHEN 'text' THEN %1$s || '0' WHEN 'blob' THEN CAST(%1$s || x'00' AS BLOB) "
+     "ELSE -%1$s - 1 END"),
     /* of another type */
     "CASE typeof(%1$s) WHEN 'text' THEN CAST(%1$s AS BLOB) WHEN 'blob' THEN 'text' ELSE 'text' END",
 };
