@@ -13,7 +13,8 @@ enum place {
     FREE_SPACE,  /* of a page */
     INNER_KEY,   /* of an inner page: row numbers, which guide a search only */
     OBJECT, /* of table object: a frame or a base that unpacks to the same object all the same */
-    ROW,    /* anything else */
+    ROW_NUMBER, /* the type of a row's number, which stands before the row and is read there */
+    ROW,        /* anything else */
     PLACES
 };
 
@@ -23,6 +24,7 @@ static const char *const place_names[PLACES] = {
     [FREE_SPACE] = "free space",
     [INNER_KEY] = "keys of inner pages",
     [OBJECT] = "objects that unpack to the same",
+    [ROW_NUMBER] = "types of row numbers",
     [ROW] = "rows",
 };
 
@@ -47,9 +49,28 @@ static unsigned big_endian(const uint8_t *at)
     return (unsigned)at[0] << 8 | at[1];
 }
 
+static size_t after_varint(size_t at)
+{
+    while ((good.at[at] & 0x80) != 0)
+        at++;
+    return at + 1;
+}
+
+/* Whether a byte is the type of the first column, the row's number, in a cell of a leaf. */
+static bool is_row_number(size_t offset, size_t page, size_t pointers, unsigned cells)
+{
+    for (unsigned cell = 0; cell < cells; cell++) {
+        const size_t at = page + big_endian(good.at + pointers + 2 * (size_t)cell);
+        if (offset == after_varint(after_varint(after_varint(at))))
+            return good.at[offset] == 0;
+    }
+    return false;
+}
+
+enum { LEAF_TABLE = 13, INNER_TABLE = 5 };
+
 static enum place place_of(size_t offset)
 {
-    enum { LEAF_TABLE = 13, INNER_TABLE = 5 };
     const size_t page = offset / WS_PACK_PAGE_BYTES * WS_PACK_PAGE_BYTES;
     const size_t start = page == 0 ? 100 : page;
     const uint8_t *header = good.at + start;
@@ -66,6 +87,8 @@ static enum place place_of(size_t offset)
         return FREE_SPACE;
     if (header[0] == INNER_TABLE && offset >= content)
         return INNER_KEY;
+    if (header[0] == LEAF_TABLE && is_row_number(offset, page, pointers, big_endian(header + 3)))
+        return ROW_NUMBER;
     return offset >= objects_start ? OBJECT : ROW;
 }
 
