@@ -28,6 +28,26 @@ enum ws_status ws_check_fmha_sizes(const struct ws_fmha_launch *launch, int32_t 
     return WS_OK;
 }
 
+enum ws_status ws_check_fmha_tensor(const struct ws_fmha_tensor *tensor, int32_t batch,
+                                    struct ws_error *error)
+{
+    static const char *const axes[] = {"batch", "head", "token"};
+    const int32_t counts[] = {batch, tensor->heads, tensor->tokens};
+    for (int i = 0; i < 3; i++) {
+        enum ws_status status =
+            ws_check_stride(&tensor->check, axes[i], tensor->strides[i], counts[i], error);
+        if (status != WS_OK)
+            return status;
+    }
+    if (batch == 0 || tensor->tokens == 0 || tensor->row_bytes == 0)
+        return WS_OK; /* never read */
+    enum ws_status status = ws_check_pointer(&tensor->check, error);
+    const int32_t rows = tensor->tokens < tensor->tile ? tensor->tokens : tensor->tile;
+    return status != WS_OK ? status
+                           : ws_check_span(&tensor->check, "token", tensor->strides[2], rows,
+                                           tensor->row_bytes, tensor->bits, error);
+}
+
 static enum ws_status check_window(const struct ws_spec *spec, const struct ws_fmha_launch *launch,
                                    struct ws_error *error)
 {

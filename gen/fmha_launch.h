@@ -4,6 +4,7 @@
 #define WS_GEN_FMHA_LAUNCH_H
 
 #include "gen/spec.h"
+#include "gen/tensor_check.h"
 
 /* What the argument blocks of both have. */
 struct ws_fmha_launch {
@@ -24,6 +25,21 @@ struct ws_fmha_launch {
 /* Sizes and scale; sequences have seqlen_max tokens at most. */
 enum ws_status ws_check_fmha_sizes(const struct ws_fmha_launch *launch, int32_t seqlen_max,
                                    struct ws_error *error);
+
+/* One tensor of a launch, and what is addressed of it. */
+struct ws_fmha_tensor {
+    struct ws_tensor_check check;
+    int64_t strides[3]; /* batch, head, token */
+    int32_t heads, tokens;
+    int tile;      /* tokens that are addressed together, with 32-bit offsets */
+    int row_bytes; /* of a row, what is addressed from the start of a block on */
+    int bits;      /* offsets in a tile stay below 2^bits */
+};
+
+/* Strides, and of a tensor that is read or written at all pointer and span. `batch` is 1 where
+ * packed sequences have no batch stride. */
+enum ws_status ws_check_fmha_tensor(const struct ws_fmha_tensor *tensor, int32_t batch,
+                                    struct ws_error *error);
 
 /* The window and softcap of a spec that has them; the sizes have been checked. */
 enum ws_status ws_check_fmha_features(const struct ws_spec *spec,

@@ -40,16 +40,17 @@ enum ws_status ws_check_stride(const struct ws_tensor_check *tensor, const char 
 }
 
 enum ws_status ws_check_span(const struct ws_tensor_check *tensor, const char *axis, int64_t stride,
-                             int32_t count, int64_t row_bytes, struct ws_error *error)
+                             int32_t count, int64_t row_bytes, int bits, struct ws_error *error)
 {
-    const int64_t most = count > 1 ? (UINT32_MAX - row_bytes) / (count - 1) : INT64_MAX;
+    const int64_t last = ((int64_t)1 << bits) - 1;
+    const int64_t most = count > 1 ? (last - row_bytes) / (count - 1) : INT64_MAX;
     if (count < 2 || stride * tensor->element_bytes <= most)
         return WS_OK;
     return ws_fail(
         error, WS_ERROR_ARGUMENT,
         "%s_%s_stride is %" PRId64 "; the %" PRId32
-        " rows of a block should span less than 2^32 bytes, which takes at most %" PRId64,
-        tensor->name, axis, stride, count, most / tensor->element_bytes);
+        " rows of a block should span less than 2^%d bytes, which takes at most %" PRId64,
+        tensor->name, axis, stride, count, bits, most / tensor->element_bytes);
 }
 
 enum ws_status ws_check_arrays(const struct ws_array_check *arrays, size_t count,

@@ -24,10 +24,10 @@ enum ws_status ws_check_pointer(const struct ws_tensor_check *tensor, struct ws_
 enum ws_status ws_check_stride(const struct ws_tensor_check *tensor, const char *axis,
                                int64_t stride, int32_t count, struct ws_error *error);
 
-/* `count` rows a stride apart, of row_bytes each, lie within 2^32 bytes: a kernel addresses that
+/* `count` rows a stride apart, of row_bytes each, lie within 2^bits bytes: a kernel addresses that
  * many by 32-bit offsets. */
 enum ws_status ws_check_span(const struct ws_tensor_check *tensor, const char *axis, int64_t stride,
-                             int32_t count, int64_t row_bytes, struct ws_error *error);
+                             int32_t count, int64_t row_bytes, int bits, struct ws_error *error);
 
 /* An array of 4-byte elements: aligned, and not 0 unless it is optional. */
 struct ws_array_check {

@@ -7,44 +7,9 @@
 #include "gen/tensor_check.h"
 
 struct tensor {
-    struct ws_tensor_check check;
-    int64_t strides[3]; /* batch, head, token */
-    int32_t heads, tokens;
-    int tile;      /* tokens that are addressed with 32-bit offsets */
-    int row_bytes; /* of a row */
+    struct ws_fmha_tensor tensor;
     bool is_used, is_packed;
 };
-
-/* Offsets in a tile stay below 2^31: what is padding is read from there on. */
-static enum ws_status check_span(const struct tensor *t, int32_t rows, struct ws_error *error)
-{
-    const int64_t stride = t->strides[2], bytes = t->check.element_bytes;
-    const int64_t most = rows > 1 ? (INT32_MAX - (int64_t)t->row_bytes) / (rows - 1) / bytes : 0;
-    if (rows < 2 || stride <= most)
-        return WS_OK;
-    return ws_fail(
-        error, WS_ERROR_ARGUMENT,
-        "%s_token_stride is %" PRId64 "; the %" PRId32
-        " rows of a block should span less than 2^31 bytes, which takes at most %" PRId64,
-        t->check.name, stride, rows, most);
-}
-
-static enum ws_status check_tensor(const struct tensor *t, int32_t batch, struct ws_error *error)
-{
-    static const char *const axes[] = {"batch", "head", "token"};
-    const int32_t counts[] = {t->is_packed && batch > 1 ? 1 : batch, t->heads, t->tokens};
-    for (int i = 0; i < 3; i++) {
-        enum ws_status status =
-            ws_check_stride(&t->check, axes[i], t->strides[i], counts[i], error);
-        if (status != WS_OK)
-            return status;
-    }
-    if (batch == 0 || t->tokens == 0 || t->row_bytes == 0)
-        return WS_OK; /* never read */
-    enum ws_status status = ws_check_pointer(&t->check, error);
-    int32_t rows = t->tokens < t->tile ? t->tokens : t->tile;
-    return status != WS_OK ? status : check_span(t, rows, error);
-}
 
 static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_fmha_bwd_args *a,
                                     struct ws_error *error)
@@ -61,12 +26,18 @@ static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_
     const bool has_products = is_main || is_dq, has_keys = ws_bwd_has_job(spec, WS_BWD_KEYS);
     const int32_t hq = a->heads_q, hk = a->heads_k, sq = a->seqlen_q, sk = a->seqlen_k;
     const int bias_bytes = sk < INT32_MAX / 4 ? sk * bytes : INT32_MAX;
+    /* Offsets in a tile stay below 2^31: what is padding is read from there on. */
 #define TENSOR(name, heads, tokens, row_bytes, element_bytes, alignment, is_written, is_used,      \
                is_packed)                                                                          \
     {                                                                                              \
-        {#name, a->name, element_bytes, alignment, is_written},                                    \
-            {a->name##_batch_stride, a->name##_head_stride, a->name##_token_stride}, heads,        \
-            tokens, tile, row_bytes, is_used, is_packed                                            \
+        {{#name, a->name, element_bytes, alignment, is_written},                                   \
+         {a->name##_batch_stride, a->name##_head_stride, a->name##_token_stride},                  \
+         heads,                                                                                    \
+         tokens,                                                                                   \
+         tile,                                                                                     \
+         row_bytes,                                                                                \
+         31},                                                                                      \
+            is_used, is_packed                                                                     \
     }
     const bool packed = spec->varlen;
     const struct tensor tensors[] = {
@@ -89,7 +60,8 @@ static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
         enum ws_status status = WS_OK;
         if (tensors[i].is_used)
-            status = check_tensor(&tensors[i], a->batch, error);
+            status = ws_check_fmha_tensor(
+                &tensors[i].tensor, tensors[i].is_packed && a->batch > 1 ? 1 : a->batch, error);
         if (status != WS_OK)
             return status;
     }

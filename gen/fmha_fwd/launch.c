@@ -6,34 +6,6 @@
 #include "gen/fmha_launch.h"
 #include "gen/tensor_check.h"
 
-/* One tensor of a launch, and what is addressed of it. */
-struct tensor {
-    struct ws_tensor_check check;
-    int64_t strides[3]; /* batch, head, token */
-    int32_t heads, tokens;
-    int tile;      /* tokens that one wave addresses with 32-bit offsets */
-    int row_bytes; /* of a row, what is addressed from the start of a block on */
-};
-
-static enum ws_status check_tensor(const struct tensor *t, int32_t batch, struct ws_error *error)
-{
-    static const char *const axes[] = {"batch", "head", "token"};
-    const int32_t counts[] = {batch, t->heads, t->tokens};
-    for (int i = 0; i < 3; i++) {
-        enum ws_status status =
-            ws_check_stride(&t->check, axes[i], t->strides[i], counts[i], error);
-        if (status != WS_OK)
-            return status;
-    }
-    if (batch == 0 || t->tokens == 0 || t->row_bytes == 0)
-        return WS_OK; /* never read */
-    enum ws_status status = ws_check_pointer(&t->check, error);
-    int32_t rows = t->tokens < t->tile ? t->tokens : t->tile;
-    return status != WS_OK
-               ? status
-               : ws_check_span(&t->check, "token", t->strides[2], rows, t->row_bytes, error);
-}
-
 static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_fmha_fwd_args *a,
                                     struct ws_error *error)
 {
@@ -45,21 +17,23 @@ static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_
     const int block_bytes = a->seqlen_k > 0 ? keys * bytes : 0;
     const bool is_vt = spec->v_layout == WS_V_TRANSPOSED;
 #define TENSOR(name, heads, tokens, tile, row_bytes, element_bytes, alignment, is_written)         \
-    {                                                                                              \
-        {#name, a->name, element_bytes, alignment, is_written},                                    \
-            {a->name##_batch_stride, a->name##_head_stride, a->name##_token_stride}, heads,        \
-            tokens, tile, row_bytes                                                                \
-    }
+    {{#name, a->name, element_bytes, alignment, is_written},                                       \
+     {a->name##_batch_stride, a->name##_head_stride, a->name##_token_stride},                      \
+     heads,                                                                                        \
+     tokens,                                                                                       \
+     tile,                                                                                         \
+     row_bytes,                                                                                    \
+     32}
     const int32_t hq = a->heads_q, hk = a->heads_k, sq = a->seqlen_q, sk = a->seqlen_k;
-    const struct tensor q = TENSOR(q, hq, sq, rows, qk_bytes, bytes, align, false);
-    const struct tensor k = TENSOR(k, hk, sk, keys, qk_bytes, bytes, align, false);
-    const struct tensor v = TENSOR(v, hk, sk, keys, v_bytes, bytes, align, false);
-    const struct tensor vt = TENSOR(v, hk, dims, dims, block_bytes, bytes, align, false);
-    const struct tensor o = TENSOR(o, hq, sq, rows, v_bytes, bytes, align, true);
-    const struct tensor lse = TENSOR(lse, hq, sq, rows, f32, f32, f32, true);
-    const struct tensor bias = TENSOR(bias, hq, sq, rows, block_bytes, bytes, align, false);
+    const struct ws_fmha_tensor q = TENSOR(q, hq, sq, rows, qk_bytes, bytes, align, false);
+    const struct ws_fmha_tensor k = TENSOR(k, hk, sk, keys, qk_bytes, bytes, align, false);
+    const struct ws_fmha_tensor v = TENSOR(v, hk, sk, keys, v_bytes, bytes, align, false);
+    const struct ws_fmha_tensor vt = TENSOR(v, hk, dims, dims, block_bytes, bytes, align, false);
+    const struct ws_fmha_tensor o = TENSOR(o, hq, sq, rows, v_bytes, bytes, align, true);
+    const struct ws_fmha_tensor lse = TENSOR(lse, hq, sq, rows, f32, f32, f32, true);
+    const struct ws_fmha_tensor bias = TENSOR(bias, hq, sq, rows, block_bytes, bytes, align, false);
 #undef TENSOR
-    const struct tensor *const tensors[] = {
+    const struct ws_fmha_tensor *const tensors[] = {
         &q, &k, is_vt ? &vt : &v, &o, spec->lse ? &lse : NULL, spec->bias ? &bias : NULL};
     for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) {
         if (!tensors[i])
@@ -67,7 +41,7 @@ static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_
         /* Packed sequences have no batch stride. */
         bool is_packed = spec->varlen && tensors[i] != &bias;
         enum ws_status status =
-            check_tensor(tensors[i], is_packed && a->batch > 1 ? 1 : a->batch, error);
+            ws_check_fmha_tensor(tensors[i], is_packed && a->batch > 1 ? 1 : a->batch, error);
         if (status != WS_OK)
             return status;
     }

@@ -22,8 +22,9 @@ static enum ws_status check_matrix(const struct matrix *x, int32_t batch, struct
         status = ws_check_stride(&x->check, "batch", x->batch_stride, batch, error);
     if (status == WS_OK)
         status = ws_check_stride(&x->check, "row", x->row_stride, x->rows, error);
-    return status != WS_OK ? status
-                           : ws_check_span(&x->check, "row", x->row_stride, rows, row_bytes, error);
+    return status != WS_OK
+               ? status
+               : ws_check_span(&x->check, "row", x->row_stride, rows, row_bytes, 32, error);
 }
 
 static enum ws_status check_sizes(const struct ws_gemm_args *a, struct ws_error *error)
