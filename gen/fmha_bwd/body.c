@@ -291,15 +291,10 @@ static void emit_jobs(struct ws_bwd *f)
     emit_job(f, WS_BWD_QUERIES, ws_sub(b, workgroup, keys));
 }
 
-static bool is_of_rows(const struct ws_spec *spec)
-{
-    return spec->part == WS_PART_DELTA || spec->part == WS_PART_CAST;
-}
-
 static int work_items(const struct ws_spec *spec)
 {
     const struct ws_bwd_tiling tiling = ws_bwd_tiling(spec);
-    return is_of_rows(spec) ? WS_BWD_ROW_WAVES * tiling.target->wave_size : tiling.threads;
+    return ws_bwd_is_of_rows(spec) ? WS_BWD_ROW_WAVES * tiling.target->wave_size : tiling.threads;
 }
 
 void ws_fmha_bwd_shape(const struct ws_spec *spec, struct ws_kernel_shape *shape)
@@ -307,7 +302,7 @@ void ws_fmha_bwd_shape(const struct ws_spec *spec, struct ws_kernel_shape *shape
     const struct ws_bwd_tiling tiling = ws_bwd_tiling(spec);
     shape->block[0] = (uint32_t)work_items(spec);
     shape->block[1] = shape->block[2] = 1;
-    shape->lds_bytes = is_of_rows(spec) ? 0 : (uint32_t)lds_bytes(spec, &tiling);
+    shape->lds_bytes = ws_bwd_is_of_rows(spec) ? 0 : (uint32_t)lds_bytes(spec, &tiling);
 }
 
 void ws_fmha_bwd_emit(const struct ws_spec *spec, enum ws_mutant mutant,
@@ -322,7 +317,7 @@ void ws_fmha_bwd_emit(const struct ws_spec *spec, enum ws_mutant mutant,
                     });
     ws_kernel_args_late(&f.b);
     f.item = ws_work_item(&f.b);
-    if (is_of_rows(spec))
+    if (ws_bwd_is_of_rows(spec))
         ws_bwd_emit_rows(&f);
     else
         emit_jobs(&f);

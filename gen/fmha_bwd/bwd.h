@@ -186,9 +186,10 @@ enum ws_status ws_fmha_bwd_grid(const struct ws_spec *spec, const void *block, u
                                 struct ws_error *error);
 void ws_fmha_bwd_rule(const struct ws_spec *spec, char text[WS_RULE_TEXT_SIZE]);
 
-/* rows.c: the delta and cast parts. Waves of a workgroup, head dims of a lane; rows of a workgroup.
- */
+/* rows.c: the delta and cast parts, which are of rows. Waves of a workgroup, head dims of a lane;
+ * rows of a workgroup. */
 enum { WS_BWD_ROW_WAVES = 4, WS_BWD_ROW_RUN = 8 };
+bool ws_bwd_is_of_rows(const struct ws_spec *spec);
 int ws_bwd_row_block(const struct ws_spec *spec);
 void ws_bwd_emit_rows(struct ws_bwd *f);
 

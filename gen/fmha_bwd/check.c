@@ -2,11 +2,6 @@
 #include "gen/fmha_bwd/bwd.h"
 #include "gen/words.h"
 
-static bool is_of_rows(const struct ws_spec *spec)
-{
-    return spec->part == WS_PART_DELTA || spec->part == WS_PART_CAST;
-}
-
 /* Each part is of some dq_mode. */
 static enum ws_status check_part(const struct ws_spec *spec, struct ws_error *error)
 {
@@ -126,7 +121,7 @@ enum ws_status ws_fmha_bwd_check(const struct ws_spec *spec, struct ws_error *er
 {
     const struct ws_bwd_tiling t = ws_bwd_tiling(spec);
     enum ws_status status = check_part(spec, error);
-    if (status != WS_OK || is_of_rows(spec))
+    if (status != WS_OK || ws_bwd_is_of_rows(spec))
         return status;
     status = check_tiles(&t, spec->lever[WS_LEVER_lds_layout], error);
     if (status == WS_OK && t.waves * t.target->wave_size > 1024)

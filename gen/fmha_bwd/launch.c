@@ -83,11 +83,6 @@ static enum ws_status check_arrays(const struct ws_spec *spec, const struct ws_f
     return a->batch == 0 ? WS_OK : ws_check_arrays(arrays, sizeof arrays / sizeof *arrays, error);
 }
 
-static bool is_of_rows(const struct ws_spec *spec)
-{
-    return spec->part == WS_PART_DELTA || spec->part == WS_PART_CAST;
-}
-
 static uint64_t tiles(int32_t rows, int tile)
 {
     return ((uint64_t)rows + (uint64_t)tile - 1) / (uint64_t)tile;
@@ -95,7 +90,8 @@ static uint64_t tiles(int32_t rows, int tile)
 
 struct ws_launch_block ws_fmha_bwd_block(const struct ws_spec *spec)
 {
-    const int rows = is_of_rows(spec) ? ws_bwd_row_block(spec) : spec->lever[WS_LEVER_block_n];
+    const int rows =
+        ws_bwd_is_of_rows(spec) ? ws_bwd_row_block(spec) : spec->lever[WS_LEVER_block_n];
     return (struct ws_launch_block){rows, spec->head_dim_v};
 }
 
@@ -115,12 +111,12 @@ enum ws_status ws_fmha_bwd_grid(const struct ws_spec *spec, const void *block, u
         return status;
     const struct ws_bwd_tiling tiling = ws_bwd_tiling(spec);
     const int rows = ws_fmha_bwd_block(spec).rows;
-    const uint64_t items = (uint64_t)(is_of_rows(spec) ? WS_BWD_ROW_WAVES : tiling.waves) *
+    const uint64_t items = (uint64_t)(ws_bwd_is_of_rows(spec) ? WS_BWD_ROW_WAVES : tiling.waves) *
                            (uint64_t)tiling.target->wave_size;
     const uint64_t queries = tiles(a->seqlen_q, rows) * (uint64_t)a->heads_q;
     const uint64_t keys = tiles(a->seqlen_k, rows) * (uint64_t)a->heads_k;
     uint64_t all = 0;
-    if (is_of_rows(spec) || ws_bwd_has_job(spec, WS_BWD_QUERIES))
+    if (ws_bwd_is_of_rows(spec) || ws_bwd_has_job(spec, WS_BWD_QUERIES))
         all += queries;
     if (ws_bwd_has_job(spec, WS_BWD_KEYS))
         all += keys;
@@ -137,7 +133,7 @@ void ws_fmha_bwd_rule(const struct ws_spec *spec, char text[WS_RULE_TEXT_SIZE])
 {
     const int rows = ws_fmha_bwd_block(spec).rows;
     const bool has_keys = ws_bwd_has_job(spec, WS_BWD_KEYS);
-    const bool has_queries = is_of_rows(spec) || ws_bwd_has_job(spec, WS_BWD_QUERIES);
+    const bool has_queries = ws_bwd_is_of_rows(spec) || ws_bwd_has_job(spec, WS_BWD_QUERIES);
     if (has_keys && has_queries)
         snprintf(text, WS_RULE_TEXT_SIZE, "v1 ceil(Sk/%d)*Hk*B + ceil(Sq/%d)*Hq*B", rows, rows);
     else

@@ -23,6 +23,11 @@ static int row_lanes(const struct ws_spec *spec)
     return lanes;
 }
 
+bool ws_bwd_is_of_rows(const struct ws_spec *spec)
+{
+    return spec->part == WS_PART_DELTA || spec->part == WS_PART_CAST;
+}
+
 int ws_bwd_row_block(const struct ws_spec *spec)
 {
     return WS_BWD_ROW_WAVES * ws_bwd_tiling(spec).target->wave_size / row_lanes(spec);

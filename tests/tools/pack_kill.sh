@@ -7,16 +7,10 @@ set -u
 wavesmith=$1
 stop_at=$3
 rounds=$4
+here=$(cd "$(dirname "$0")" && pwd)
 cd "$2" || exit 1
 rm -rf pack_kill && mkdir pack_kill && cd pack_kill || exit 1
-seed=${WS_TEST_SEED:-$(($(date +%s) % 32768))}
-echo "WS_TEST_SEED=$seed"
-RANDOM=$seed
-failures=0
-fail() {
-    echo "FAILED: $1" >&2
-    failures=$((failures + 1))
-}
+. "$here/kill.sh"
 cat >many.yaml <<'YAML'
 version: 1
 kernel: fmha_fwd
@@ -33,17 +27,6 @@ begin=$(date +%s%N)
 "$wavesmith" pack build "${options[@]}" -o whole.pack >whole.txt || fail "undisturbed: $(cat whole.txt)"
 whole_ms=$((($(date +%s%N) - begin) / 1000000))
 
-children() { cat "/proc/$1/task/$1/children" 2>/dev/null; }
-running() { kill -0 "$1" 2>/dev/null; }
-none_left() {
-    local pid
-    for pid in $1; do
-        for _ in $(seq 100); do
-            running "$pid" && sleep 0.05 || continue 2
-        done
-        fail "process $pid outlived its build"
-    done
-}
 # What is at the place of the pack: nothing, or all of it.
 readable() {
     [ ! -e cut.pack ] || cmp -s whole.pack cut.pack || fail "$1: a pack that is not the whole one"

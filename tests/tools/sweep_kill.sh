@@ -4,16 +4,10 @@
 set -u
 wavesmith=$1
 rounds=$3
+here=$(cd "$(dirname "$0")" && pwd)
 cd "$2" || exit 1
 rm -rf sweep_kill && mkdir sweep_kill && cd sweep_kill || exit 1
-seed=${WS_TEST_SEED:-$(($(date +%s) % 32768))}
-echo "WS_TEST_SEED=$seed"
-RANDOM=$seed
-failures=0
-fail() {
-    echo "FAILED: $1" >&2
-    failures=$((failures + 1))
-}
+. "$here/kill.sh"
 cat >many.yaml <<'YAML'
 version: 1
 kernel: fmha_fwd
@@ -27,21 +21,9 @@ options=(many.yaml --verify --shape B=1,Hq=1,Hk=1,Sq=20,Sk=40 --jobs 2 --json)
 "$wavesmith" sweep "${options[@]}" -o whole.json || fail 'undisturbed'
 points=$(grep -c '"status"' whole.json)
 
-# Children of a process.
-children() { cat "/proc/$1/task/$1/children" 2>/dev/null; }
 lines() { [ -e cut.json.state ] && wc -l <cut.json.state || echo 0; }
-running() { kill -0 "$1" 2>/dev/null; }
 # Waits until the state has more than so many lines.
 await() { while running "$parent" && [ "$(lines)" -le "$1" ]; do sleep 0.02; done; }
-none_left() {
-    local pid
-    for pid in $1; do
-        for _ in $(seq 100); do
-            running "$pid" && sleep 0.05 || continue 2
-        done
-        fail "worker $pid outlived its sweep"
-    done
-}
 check() {
     cmp -s whole.json cut.json || fail "$1: the results differ: $(diff whole.json cut.json | head -5)"
     [ ! -e cut.json.state ] || fail "$1: the state is left"

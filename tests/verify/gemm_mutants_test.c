@@ -108,24 +108,15 @@ static void check_kernel(struct tally *tally, size_t kernel)
     }
 }
 
-static void every_mutant_is_noticed(void **state)
+static void check_kernels(struct tally *tally)
 {
-    struct tally tally = {.seed = *(uint64_t *)*state};
     for (int mutant = 0; mutant < WS_MUTANT_COUNT; ++mutant)
-        tally.expected[mutant] = affects[mutant] != NULL;
-    open_emulator(&tally.device);
+        tally->expected[mutant] = affects[mutant] != NULL;
     for (size_t kernel = 0; kernel < sizeof kernels / sizeof kernels[0]; ++kernel)
-        check_kernel(&tally, kernel);
-    ws_tool_device_close(&tally.device);
-    tally_finish(&tally);
+        check_kernel(tally, kernel);
 }
 
 int main(void)
 {
-    static uint64_t seed;
-    seed = test_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate(every_mutant_is_noticed, &seed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tally_main(check_kernels);
 }

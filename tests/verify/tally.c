@@ -25,7 +25,7 @@ void tally_check(struct tally *tally, int mutant, const struct ws_compiled *comp
                 shape, pass ? "not noticed" : reason);
 }
 
-void tally_finish(const struct tally *tally)
+static void finish(const struct tally *tally)
 {
     for (int mutant = 0; mutant < WS_MUTANT_COUNT; ++mutant) {
         if (!tally->expected[mutant])
@@ -34,4 +34,26 @@ void tally_finish(const struct tally *tally)
         assert_true(tally->affected[mutant] > 0);
     }
     assert_int_equal(tally->survived, 0);
+}
+
+static void (*checked)(struct tally *tally);
+
+static void every_mutant_is_noticed(void **state)
+{
+    struct tally tally = {.seed = *(uint64_t *)*state};
+    open_emulator(&tally.device);
+    checked(&tally);
+    ws_tool_device_close(&tally.device);
+    finish(&tally);
+}
+
+int tally_main(void (*check)(struct tally *tally))
+{
+    static uint64_t seed;
+    seed = test_seed();
+    checked = check;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(every_mutant_is_noticed, &seed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,8 @@ void tally_check(struct tally *tally, int mutant, const struct ws_compiled *comp
                  const struct ws_spec *spec, const struct ws_problem *problem, const char *kernel,
                  const char *shape);
 
-/* Asserts that every expected mutant affected something and that none survived. */
-void tally_finish(const struct tally *tally);
+/* The program of such a test. `check` says which mutants are expected and runs the kernels; then it
+ * is asserted that every expected mutant affected something and that none survived. */
+int tally_main(void (*check)(struct tally *tally));
 
 #endif

@@ -91,22 +91,13 @@ static struct ws_tile tile_of(const struct ws_spec *spec, struct ws_block block)
     return (struct ws_tile){128, 128};
 }
 
-#define STRIDES(name, tensor)                                                                      \
-    .name##_batch_stride = problem->stride[tensor][WS_BATCH],                                      \
-    .name##_head_stride = problem->stride[tensor][WS_HEAD],                                        \
-    .name##_token_stride = problem->stride[tensor][WS_TOKEN]
-
 static void arguments(union ws_problem_args *args, const struct ws_problem *problem,
                       const struct ws_memory memory[WS_TENSOR_COUNT],
                       const struct ws_arrays *arrays)
 {
-    const struct ws_sizes *size = &problem->size;
-    int64_t batches = problem->varlen ? 1 : size->batch; /* in memory */
+    int64_t batches = problem->varlen ? 1 : problem->size.batch; /* in memory */
     args->fmha_bwd = (struct ws_fmha_bwd_args){
-        .q = memory[WS_Q].address,
-        .k = memory[WS_K].address,
-        .v = memory[WS_V].address,
-        .o = memory[WS_O].address,
+        WS_FMHA_ARGUMENTS,
         .dout = memory[WS_DO].address,
         .lse = memory[WS_LSE].address,
         .delta = memory[WS_DELTA].address,
@@ -114,37 +105,16 @@ static void arguments(union ws_problem_args *args, const struct ws_problem *prob
         .dk = memory[WS_DK].address,
         .dv = memory[WS_DV].address,
         .dq_acc = problem->dq_groups > 0 ? memory[WS_DQ_SUMS].address : 0,
-        .bias = problem->bias ? memory[WS_BIAS].address : 0,
         .dbias = problem->bias ? memory[WS_DBIAS].address : 0,
-        .sink = arrays->address[WS_ARRAY_SINK],
         .dsink = problem->sink ? memory[WS_DSINK].address : 0,
-        .alibi_slopes = arrays->address[WS_ARRAY_SLOPES],
-        .cu_seqlens_q = arrays->address[WS_ARRAY_CU_SEQLENS_Q],
-        .cu_seqlens_k = arrays->address[WS_ARRAY_CU_SEQLENS_K],
-        .seqused_k = arrays->address[WS_ARRAY_SEQUSED_K],
-        .scale = ws_problem_scale(problem),
-        .softcap = (float)problem->softcap,
-        .batch = (int32_t)size->batch,
-        .heads_q = (int32_t)size->heads_q,
-        .heads_k = (int32_t)size->heads_k,
-        .seqlen_q = (int32_t)size->seqlen_q,
-        .seqlen_k = (int32_t)size->seqlen_k,
-        .window_left = (int32_t)problem->window[0],
-        .window_right = (int32_t)problem->window[1],
         .dq_acc_group_stride = batches * problem->stride[WS_DQ_SUMS][WS_BATCH],
-        STRIDES(q, WS_Q),
-        STRIDES(k, WS_K),
-        STRIDES(v, WS_V),
-        STRIDES(o, WS_O),
-        STRIDES(dout, WS_DO),
-        STRIDES(lse, WS_LSE),
-        STRIDES(delta, WS_DELTA),
-        STRIDES(dq, WS_DQ),
-        STRIDES(dk, WS_DK),
-        STRIDES(dv, WS_DV),
-        STRIDES(dq_acc, WS_DQ_SUMS),
-        STRIDES(bias, WS_BIAS),
-        STRIDES(dbias, WS_DBIAS),
+        WS_FMHA_STRIDES(dout, WS_DO),
+        WS_FMHA_STRIDES(delta, WS_DELTA),
+        WS_FMHA_STRIDES(dq, WS_DQ),
+        WS_FMHA_STRIDES(dk, WS_DK),
+        WS_FMHA_STRIDES(dv, WS_DV),
+        WS_FMHA_STRIDES(dq_acc, WS_DQ_SUMS),
+        WS_FMHA_STRIDES(dbias, WS_DBIAS),
     };
 }
 

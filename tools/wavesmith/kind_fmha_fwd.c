@@ -120,47 +120,9 @@ static void arguments(union ws_problem_args *args, const struct ws_problem *prob
                       const struct ws_memory memory[WS_TENSOR_COUNT],
                       const struct ws_arrays *arrays)
 {
-    const int64_t (*stride)[WS_AXIS_COUNT] = problem->stride;
-    const struct ws_sizes *size = &problem->size;
     args->fmha_fwd = (struct ws_fmha_fwd_args){
-        .q = memory[WS_Q].address,
-        .k = memory[WS_K].address,
-        .v = memory[WS_V].address,
-        .o = memory[WS_O].address,
+        WS_FMHA_ARGUMENTS,
         .lse = problem->lse ? memory[WS_LSE].address : 0,
-        .bias = problem->bias ? memory[WS_BIAS].address : 0,
-        .sink = arrays->address[WS_ARRAY_SINK],
-        .alibi_slopes = arrays->address[WS_ARRAY_SLOPES],
-        .cu_seqlens_q = arrays->address[WS_ARRAY_CU_SEQLENS_Q],
-        .cu_seqlens_k = arrays->address[WS_ARRAY_CU_SEQLENS_K],
-        .seqused_k = arrays->address[WS_ARRAY_SEQUSED_K],
-        .scale = ws_problem_scale(problem),
-        .softcap = (float)problem->softcap,
-        .batch = (int32_t)size->batch,
-        .heads_q = (int32_t)size->heads_q,
-        .heads_k = (int32_t)size->heads_k,
-        .seqlen_q = (int32_t)size->seqlen_q,
-        .seqlen_k = (int32_t)size->seqlen_k,
-        .window_left = (int32_t)problem->window[0],
-        .window_right = (int32_t)problem->window[1],
-        .q_batch_stride = stride[WS_Q][WS_BATCH],
-        .q_head_stride = stride[WS_Q][WS_HEAD],
-        .q_token_stride = stride[WS_Q][WS_TOKEN],
-        .k_batch_stride = stride[WS_K][WS_BATCH],
-        .k_head_stride = stride[WS_K][WS_HEAD],
-        .k_token_stride = stride[WS_K][WS_TOKEN],
-        .v_batch_stride = stride[WS_V][WS_BATCH],
-        .v_head_stride = stride[WS_V][WS_HEAD],
-        .v_token_stride = stride[WS_V][WS_TOKEN],
-        .o_batch_stride = stride[WS_O][WS_BATCH],
-        .o_head_stride = stride[WS_O][WS_HEAD],
-        .o_token_stride = stride[WS_O][WS_TOKEN],
-        .lse_batch_stride = stride[WS_LSE][WS_BATCH],
-        .lse_head_stride = stride[WS_LSE][WS_HEAD],
-        .lse_token_stride = stride[WS_LSE][WS_TOKEN],
-        .bias_batch_stride = stride[WS_BIAS][WS_BATCH],
-        .bias_head_stride = stride[WS_BIAS][WS_HEAD],
-        .bias_token_stride = stride[WS_BIAS][WS_TOKEN],
     };
 }
 
