@@ -93,6 +93,10 @@ struct ws_value *ws_shift_left(struct ws_builder *b, struct ws_value *x, int bit
 struct ws_value *ws_shift_right(struct ws_builder *b, struct ws_value *x, int bits);
 struct ws_value *ws_smin(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
 struct ws_value *ws_smax(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
+struct ws_value *ws_not_negative(struct ws_builder *b, struct ws_value *x);
+/* i32, to a multiple of a power of two. */
+struct ws_value *ws_round_down(struct ws_builder *b, struct ws_value *x, uint32_t power);
+struct ws_value *ws_round_up(struct ws_builder *b, struct ws_value *x, uint32_t power);
 struct ws_value *ws_to_i32(struct ws_builder *b, struct ws_value *x); /* low half */
 struct ws_value *ws_to_i64(struct ws_builder *b, struct ws_value *x); /* zero-extended */
 /* Whether a pointer is NULL. */

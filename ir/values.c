@@ -100,6 +100,21 @@ struct ws_value *ws_smax(struct ws_builder *b, struct ws_value *x, struct ws_val
     return same_type(b, "llvm.smax", (struct ws_value *[]){x, y}, 2);
 }
 
+struct ws_value *ws_not_negative(struct ws_builder *b, struct ws_value *x)
+{
+    return ws_smax(b, x, ws_i32(b, 0));
+}
+
+struct ws_value *ws_round_down(struct ws_builder *b, struct ws_value *x, uint32_t power)
+{
+    return ws_and(b, x, ws_i32(b, ~(power - 1)));
+}
+
+struct ws_value *ws_round_up(struct ws_builder *b, struct ws_value *x, uint32_t power)
+{
+    return ws_round_down(b, ws_add(b, x, ws_i32(b, power - 1)), power);
+}
+
 struct ws_value *ws_fma(struct ws_builder *b, struct ws_value *x, struct ws_value *y,
                         struct ws_value *z)
 {

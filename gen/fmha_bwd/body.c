@@ -11,21 +11,6 @@ struct bounds {
     struct ws_value *begin, *full, *tail, *end;
 };
 
-static struct ws_value *not_negative(struct ws_builder *b, struct ws_value *x)
-{
-    return ws_smax(b, x, ws_i32(b, 0));
-}
-
-static struct ws_value *round_down(struct ws_builder *b, struct ws_value *x, int tile)
-{
-    return ws_and(b, x, ws_i32(b, ~((uint32_t)tile - 1)));
-}
-
-static struct ws_value *round_up(struct ws_builder *b, struct ws_value *x, int tile)
-{
-    return round_down(b, ws_add(b, x, ws_i32(b, (uint32_t)tile - 1)), tile);
-}
-
 /* Rows past the last query have no P (ws_bwd_start), so that they need no mask; keys do. */
 static struct bounds find_bounds(struct ws_bwd *f)
 {
@@ -44,23 +29,24 @@ static struct bounds find_bounds(struct ws_bwd *f)
     }
     struct bounds bounds = {.begin = ws_i32(b, 0), .full = ws_i32(b, 0), .end = length};
     /* What is not masked may load the next tile without asking. */
-    bounds.tail = ws_sub(b, round_down(b, length, tile), ws_i32(b, (uint32_t)tile));
+    bounds.tail = ws_sub(b, ws_round_down(b, length, (uint32_t)tile), ws_i32(b, (uint32_t)tile));
     if (high) {
         struct ws_value *past = ws_add(b, ws_add(b, first, high), one);
         bounds.end = ws_smin(b, length, ws_add(b, ws_add(b, last, high), one));
-        bounds.tail = ws_smin(b, bounds.tail, round_down(b, not_negative(b, past), tile));
+        bounds.tail =
+            ws_smin(b, bounds.tail, ws_round_down(b, ws_not_negative(b, past), (uint32_t)tile));
     }
     if (low) {
-        bounds.begin = round_down(b, not_negative(b, ws_add(b, first, low)), tile);
-        bounds.full = round_up(b, not_negative(b, ws_add(b, last, low)), tile);
+        bounds.begin = ws_round_down(b, ws_not_negative(b, ws_add(b, first, low)), (uint32_t)tile);
+        bounds.full = ws_round_up(b, ws_not_negative(b, ws_add(b, last, low)), (uint32_t)tile);
     }
     if (is_keys) { /* a block of keys that is not full is masked altogether */
         struct ws_value *is_full = ws_compare(b, WS_SIGNED_LESS, last, f->seqlen_k);
-        struct ws_value *all = round_up(b, not_negative(b, bounds.end), tile);
+        struct ws_value *all = ws_round_up(b, ws_not_negative(b, bounds.end), (uint32_t)tile);
         bounds.full = ws_select(b, is_full, bounds.full, all);
     }
     /* begin <= full <= tail, and none past the last tile. */
-    struct ws_value *all = round_up(b, not_negative(b, bounds.end), tile);
+    struct ws_value *all = ws_round_up(b, ws_not_negative(b, bounds.end), (uint32_t)tile);
     bounds.full = ws_smax(b, ws_smin(b, bounds.full, all), bounds.begin);
     bounds.tail = ws_smax(b, bounds.tail, bounds.full);
     if (!f->spec->lever[WS_LEVER_causal_peel])

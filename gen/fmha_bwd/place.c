@@ -1,5 +1,6 @@
 /* Where a workgroup, a wave and a lane work. */
 #include "gen/fmha_bwd/bwd.h"
+#include "gen/fmha_place.h"
 #include "ir/layout.h"
 #include "ir/wave.h"
 
@@ -57,15 +58,6 @@ static struct ws_value *decode_grid(struct ws_bwd *f, struct ws_value *workgroup
     return tile;
 }
 
-static struct ws_value *load_i32(struct ws_bwd *f, struct ws_value *array, struct ws_value *index)
-{
-    struct ws_builder *b = &f->b;
-    const int bytes = 4;
-    struct ws_value *offset = ws_mul(b, ws_to_i64(b, index), ws_i64(b, (uint64_t)bytes));
-    struct ws_view view = {.base = ws_advance(b, array, offset), .alignment = bytes};
-    return ws_load(b, &view, ws_i32(b, 0), NULL, 0, 1);
-}
-
 void ws_bwd_find_sequence(struct ws_bwd *f)
 {
     struct ws_builder *b = &f->b;
@@ -77,48 +69,29 @@ void ws_bwd_find_sequence(struct ws_bwd *f)
     struct ws_value *cu_q = ws_kernel_arg(b, WS_BWD_ARG_cu_seqlens_q);
     struct ws_value *cu_k = ws_kernel_arg(b, WS_BWD_ARG_cu_seqlens_k);
     struct ws_value *used = ws_kernel_arg(b, WS_BWD_ARG_seqused_k);
-    f->packed_q = load_i32(f, cu_q, f->batch);
-    f->seqlen_q = ws_sub(b, load_i32(f, cu_q, next), f->packed_q);
-    f->packed_k = load_i32(f, cu_k, f->batch);
-    f->stored_k = ws_sub(b, load_i32(f, cu_k, next), f->packed_k);
+    f->packed_q = ws_fmha_array_at(b, cu_q, f->batch);
+    f->seqlen_q = ws_sub(b, ws_fmha_array_at(b, cu_q, next), f->packed_q);
+    f->packed_k = ws_fmha_array_at(b, cu_k, f->batch);
+    f->stored_k = ws_sub(b, ws_fmha_array_at(b, cu_k, next), f->packed_k);
     /* Without the array the same entry of another is read, and not used. */
     struct ws_value *is_all = ws_is_null(b, used);
-    struct ws_value *keys = load_i32(f, ws_select(b, is_all, cu_k, used), f->batch);
+    struct ws_value *keys = ws_fmha_array_at(b, ws_select(b, is_all, cu_k, used), f->batch);
     keys = ws_select(b, is_all, f->stored_k, ws_smin(b, keys, f->stored_k));
     f->seqlen_k = ws_first_lane(b, ws_smax(b, keys, ws_i32(b, 0)));
-}
-
-/* One side of a window. What is open, or reaches past every key, counts as `most`; with that a sum
- * with a query cannot overflow. */
-static struct ws_value *window_side(struct ws_bwd *f, int fixed, enum ws_bwd_arg arg,
-                                    struct ws_value *most)
-{
-    struct ws_builder *b = &f->b;
-    struct ws_value *side =
-        fixed == WS_WINDOW_AT_LAUNCH ? ws_kernel_arg(b, (int)arg) : ws_i32(b, (uint32_t)fixed);
-    return ws_select(b, ws_compare(b, WS_BELOW, side, most), side, most);
 }
 
 void ws_bwd_find_diagonals(struct ws_bwd *f)
 {
     struct ws_builder *b = &f->b;
-    const struct ws_spec *spec = f->spec;
-    bool is_bottom = spec->align == WS_ALIGN_BOTTOM_RIGHT;
+    bool is_bottom = f->spec->align == WS_ALIGN_BOTTOM_RIGHT;
     f->excess = ws_sub(b, f->seqlen_k, f->seqlen_q);
     if (ws_is_mutant(f->mutant, bwd_alignment))
         is_bottom = !is_bottom;
-    struct ws_value *shift = is_bottom ? f->excess : ws_i32(b, 0);
-    f->diagonal = f->behind = NULL;
-    if (spec->mask == WS_MASK_CAUSAL)
-        f->diagonal = shift;
-    if (spec->mask == WS_MASK_WINDOW && spec->window_right != WS_WINDOW_OPEN)
-        f->diagonal = ws_add(b, shift,
-                             window_side(f, spec->window_right, WS_BWD_ARG_window_right,
-                                         is_bottom ? f->seqlen_q : f->seqlen_k));
-    if (spec->mask == WS_MASK_WINDOW && spec->window_left != WS_WINDOW_OPEN)
-        f->behind = ws_sub(b, shift,
-                           window_side(f, spec->window_left, WS_BWD_ARG_window_left,
-                                       is_bottom ? f->seqlen_k : f->seqlen_q));
+    const struct ws_fmha_band band =
+        ws_fmha_band(b, f->spec, is_bottom, f->excess, f->seqlen_q, f->seqlen_k,
+                     WS_BWD_ARG_window_left, WS_BWD_ARG_window_right);
+    f->diagonal = band.diagonal;
+    f->behind = band.behind;
     if (f->diagonal && ws_is_mutant(f->mutant, bwd_mask_off_by_one))
         f->diagonal = ws_add(b, f->diagonal, ws_i32(b, 1));
 }
@@ -140,7 +113,7 @@ void ws_bwd_place(struct ws_bwd *f, struct ws_value *workgroup)
 
 struct ws_value *ws_bwd_stride(struct ws_bwd *f, enum ws_bwd_arg stride, int element_bytes)
 {
-    return ws_mul(&f->b, ws_kernel_arg(&f->b, (int)stride), ws_i64(&f->b, (uint64_t)element_bytes));
+    return ws_fmha_stride(&f->b, (int)stride, element_bytes);
 }
 
 struct ws_value *ws_bwd_stride32(struct ws_bwd *f, enum ws_bwd_arg stride, int element_bytes)
@@ -151,31 +124,19 @@ struct ws_value *ws_bwd_stride32(struct ws_bwd *f, enum ws_bwd_arg stride, int e
 struct ws_value *ws_bwd_address(struct ws_bwd *f, enum ws_bwd_arg pointer, enum ws_bwd_arg strides,
                                 struct ws_value *head, struct ws_value *token, int element_bytes)
 {
-    struct ws_builder *b = &f->b;
     const bool is_of_keys = pointer == WS_BWD_ARG_k || pointer == WS_BWD_ARG_v ||
                             pointer == WS_BWD_ARG_dk || pointer == WS_BWD_ARG_dv;
     const bool is_packed =
         f->spec->varlen && pointer != WS_BWD_ARG_bias && pointer != WS_BWD_ARG_dbias;
-    struct ws_value *place = ws_kernel_arg(b, (int)pointer);
     struct ws_value *index[] = {f->batch, head, token};
     if (is_packed)
         index[0] = is_of_keys ? f->packed_k : f->packed_q;
-    for (int i = 0; i < 3; i++) {
-        const int axis = is_packed && i == 0 ? 2 : i;
-        struct ws_value *stride = ws_bwd_stride(f, strides + (enum ws_bwd_arg)axis, element_bytes);
-        place = ws_advance(b, place, ws_mul(b, ws_to_i64(b, index[i]), stride));
-    }
-    return place;
+    return ws_fmha_address(&f->b, (int)pointer, (int)strides, index, is_packed, element_bytes);
 }
 
 struct ws_value *ws_bwd_of_query_head(struct ws_bwd *f, enum ws_bwd_arg array)
 {
-    struct ws_builder *b = &f->b;
-    const int bytes = 4;
-    struct ws_value *offset = ws_mul(b, ws_to_i64(b, f->head_q), ws_i64(b, (uint64_t)bytes));
-    struct ws_view view = {.base = ws_advance(b, ws_kernel_arg(b, (int)array), offset),
-                           .alignment = bytes};
-    return ws_as_f32(b, ws_load(b, &view, ws_i32(b, 0), NULL, 0, 1));
+    return ws_fmha_of_head(&f->b, (int)array, f->head_q);
 }
 
 struct ws_value *ws_bwd_extent(struct ws_bwd *f, struct ws_value *rows, struct ws_value *stride,

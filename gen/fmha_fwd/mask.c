@@ -4,54 +4,22 @@
 #include <math.h>
 
 #include "gen/fmha_fwd/fwd.h"
+#include "gen/fmha_place.h"
 #include "ir/wave.h"
-
-/* One side of a window. What is open, or reaches past every key, counts as `most`; with that a sum
- * with a query cannot overflow. */
-static struct ws_value *window_side(struct ws_fwd *f, int fixed, enum ws_fwd_arg arg,
-                                    struct ws_value *most)
-{
-    struct ws_builder *b = &f->b;
-    struct ws_value *side =
-        fixed == WS_WINDOW_AT_LAUNCH ? ws_kernel_arg(b, (int)arg) : ws_i32(b, (uint32_t)fixed);
-    return ws_select(b, ws_compare(b, WS_BELOW, side, most), side, most);
-}
 
 void ws_fwd_find_diagonals(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
-    const struct ws_spec *spec = f->spec;
-    const bool is_bottom = spec->align == WS_ALIGN_BOTTOM_RIGHT;
-    struct ws_value *shift = is_bottom ? f->excess : ws_i32(b, 0);
-    if (spec->mask == WS_MASK_CAUSAL)
-        f->diagonal = shift;
-    if (spec->mask == WS_MASK_WINDOW && spec->window_right != WS_WINDOW_OPEN)
-        f->diagonal = ws_add(b, shift,
-                             window_side(f, spec->window_right, WS_FWD_ARG_window_right,
-                                         is_bottom ? f->seqlen_q : f->seqlen_k));
-    if (spec->mask == WS_MASK_WINDOW && spec->window_left != WS_WINDOW_OPEN)
-        f->behind = ws_sub(b, shift,
-                           window_side(f, spec->window_left, WS_FWD_ARG_window_left,
-                                       is_bottom ? f->seqlen_k : f->seqlen_q));
+    const bool is_bottom = f->spec->align == WS_ALIGN_BOTTOM_RIGHT;
+    const struct ws_fmha_band band =
+        ws_fmha_band(b, f->spec, is_bottom, f->excess, f->seqlen_q, f->seqlen_k,
+                     WS_FWD_ARG_window_left, WS_FWD_ARG_window_right);
+    f->diagonal = band.diagonal;
+    f->behind = band.behind;
     if (f->diagonal && ws_is_mutant(f->mutant, mask_off_by_one))
         f->diagonal = ws_add(b, f->diagonal, ws_i32(b, 1));
     if (f->behind && ws_is_mutant(f->mutant, window_off_by_one))
         f->behind = ws_sub(b, f->behind, ws_i32(b, 1));
-}
-
-static struct ws_value *not_negative(struct ws_builder *b, struct ws_value *x)
-{
-    return ws_smax(b, x, ws_i32(b, 0));
-}
-
-static struct ws_value *round_down(struct ws_builder *b, struct ws_value *x, uint32_t block)
-{
-    return ws_and(b, x, ws_i32(b, ~(block - 1)));
-}
-
-static struct ws_value *round_up(struct ws_builder *b, struct ws_value *x, uint32_t block)
-{
-    return round_down(b, ws_add(b, x, ws_i32(b, block - 1)), block);
 }
 
 struct ws_fwd_bounds ws_fwd_find_bounds(struct ws_fwd *f)
@@ -75,14 +43,14 @@ struct ws_fwd_bounds ws_fwd_find_bounds(struct ws_fwd *f)
     if (f->behind) {
         struct ws_value *first = ws_add(b, f->shared_row, f->behind);
         struct ws_value *last = ws_add(b, ws_sub(b, past_row, one), f->behind);
-        bounds.begin = round_down(b, not_negative(b, first), block);
-        struct ws_value *all_see = round_up(b, not_negative(b, last), block);
+        bounds.begin = ws_round_down(b, ws_not_negative(b, first), block);
+        struct ws_value *all_see = ws_round_up(b, ws_not_negative(b, last), block);
         struct ws_value *stop =
-            ws_smin(b, all_see, round_up(b, not_negative(b, bounds.end), block));
+            ws_smin(b, all_see, ws_round_up(b, ws_not_negative(b, bounds.end), block));
         bounds.full = ws_smax(b, stop, bounds.begin);
     }
-    bounds.tail =
-        round_down(b, not_negative(b, visible), block * (uint32_t)f->spec->lever[WS_LEVER_unroll]);
+    bounds.tail = ws_round_down(b, ws_not_negative(b, visible),
+                                block * (uint32_t)f->spec->lever[WS_LEVER_unroll]);
     if (f->behind)
         bounds.tail = ws_smax(b, bounds.tail, bounds.full);
     return bounds;
@@ -111,7 +79,7 @@ static struct limits find_limits(struct ws_fwd *f, const struct ws_fwd_block *bl
     if (f->behind) {
         limits.begin = ws_sub(b, ws_add(b, query, f->behind), first_key);
         limits.count = ws_add(b, ws_sub(b, limits.end, limits.begin), ws_i32(b, 1));
-        limits.count = not_negative(b, limits.count);
+        limits.count = ws_not_negative(b, limits.count);
     }
     return limits;
 }

@@ -4,6 +4,7 @@
  * All of it asks ws_fwd_first_query, ws_fwd_element_key and so on where an element lies, so that it
  * does not depend on the orientation of the score tile. */
 #include "gen/fmha_fwd/fwd.h"
+#include "gen/fmha_place.h"
 #include "ir/wave.h"
 
 static const double log2_e = 1.4426950408889634;
@@ -19,19 +20,9 @@ bool ws_fwd_modifies(const struct ws_spec *spec)
     return has_features(spec) || (is_exact && ws_fwd_tiling(spec).target->packed_f32);
 }
 
-static struct ws_value *of_head(struct ws_fwd *f, enum ws_fwd_arg array, struct ws_value *head)
-{
-    struct ws_builder *b = &f->b;
-    const int f32_bytes = 4;
-    struct ws_value *bytes = ws_mul(b, ws_to_i64(b, head), ws_i64(b, (uint64_t)f32_bytes));
-    struct ws_view view = {.base = ws_advance(b, ws_kernel_arg(b, (int)array), bytes),
-                           .alignment = f32_bytes};
-    return ws_as_f32(b, ws_load(b, &view, ws_i32(b, 0), NULL, 0, 1));
-}
-
 struct ws_value *ws_fwd_of_query_head(struct ws_fwd *f, enum ws_fwd_arg array)
 {
-    return of_head(f, array, f->head_q);
+    return ws_fmha_of_head(&f->b, (int)array, f->head_q);
 }
 
 /* The rows of the bias, from the wave's first query on; the lanes' rows as they read Q's. */
@@ -59,7 +50,7 @@ void ws_fwd_start_modify(struct ws_fwd *f, struct ws_value *first_key)
         if (ws_is_mutant(f->mutant, alibi_head))
             head = ws_remainder(b, ws_add(b, head, ws_i32(b, 1)),
                                 ws_kernel_arg(b, WS_FWD_ARG_heads_q));
-        struct ws_value *slope = of_head(f, WS_FWD_ARG_alibi_slopes, head);
+        struct ws_value *slope = ws_fmha_of_head(b, WS_FWD_ARG_alibi_slopes, head);
         f->slope = ws_fmul(b, slope, ws_f32(b, -log2_e));
     }
     if (f->spec->bias)

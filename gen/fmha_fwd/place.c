@@ -1,5 +1,6 @@
 /* Where a wave works: the grid, addresses, rows. */
 #include "gen/fmha_fwd/fwd.h"
+#include "gen/fmha_place.h"
 #include "ir/wave.h"
 
 int ws_fwd_workgroup_rows(const struct ws_spec *spec)
@@ -43,15 +44,6 @@ static void find_key_head(struct ws_fwd *f)
         f->head_k = ws_remainder(b, ws_add(b, f->head_k, ws_i32(b, 1)), heads_k);
 }
 
-static struct ws_value *load_i32(struct ws_fwd *f, struct ws_value *array, struct ws_value *index)
-{
-    struct ws_builder *b = &f->b;
-    const int i32_bytes = 4;
-    struct ws_value *bytes = ws_mul(b, ws_to_i64(b, index), ws_i64(b, (uint64_t)i32_bytes));
-    struct ws_view view = {.base = ws_advance(b, array, bytes), .alignment = i32_bytes};
-    return ws_load(b, &view, ws_i32(b, 0), NULL, 0, 1);
-}
-
 /* The sequence's part of the packed tokens. */
 static void find_sequence(struct ws_fwd *f)
 {
@@ -60,17 +52,17 @@ static void find_sequence(struct ws_fwd *f)
     struct ws_value *cu_q = ws_kernel_arg(b, WS_FWD_ARG_cu_seqlens_q);
     struct ws_value *cu_k = ws_kernel_arg(b, WS_FWD_ARG_cu_seqlens_k);
     struct ws_value *used = ws_kernel_arg(b, WS_FWD_ARG_seqused_k);
-    f->packed_q = load_i32(f, cu_q, batch);
-    f->seqlen_q = ws_sub(b, load_i32(f, cu_q, ws_add(b, batch, one)), f->packed_q);
+    f->packed_q = ws_fmha_array_at(b, cu_q, batch);
+    f->seqlen_q = ws_sub(b, ws_fmha_array_at(b, cu_q, ws_add(b, batch, one)), f->packed_q);
     if (ws_is_mutant(f->mutant, sequence))
         batch = ws_remainder(b, ws_add(b, batch, one), ws_kernel_arg(b, WS_FWD_ARG_batch));
-    f->packed_k = load_i32(f, cu_k, batch);
-    f->seqlen_k = ws_sub(b, load_i32(f, cu_k, ws_add(b, batch, one)), f->packed_k);
+    f->packed_k = ws_fmha_array_at(b, cu_k, batch);
+    f->seqlen_k = ws_sub(b, ws_fmha_array_at(b, cu_k, ws_add(b, batch, one)), f->packed_k);
     /* Without the array the same entry of another is read, and not used. */
     struct ws_value *is_all = ws_is_null(b, used);
     if (ws_is_mutant(f->mutant, used_ignored))
         return;
-    struct ws_value *keys = load_i32(f, ws_select(b, is_all, cu_k, used), batch);
+    struct ws_value *keys = ws_fmha_array_at(b, ws_select(b, is_all, cu_k, used), batch);
     keys = ws_select(b, is_all, f->seqlen_k, ws_smin(b, keys, f->seqlen_k));
     f->seqlen_k = ws_first_lane(b, ws_smax(b, keys, ws_i32(b, 0)));
 }
@@ -118,25 +110,18 @@ void ws_fwd_place(struct ws_fwd *f)
 
 struct ws_value *ws_fwd_stride(struct ws_fwd *f, enum ws_fwd_arg stride, int element_bytes)
 {
-    return ws_mul(&f->b, ws_kernel_arg(&f->b, stride), ws_i64(&f->b, (uint64_t)element_bytes));
+    return ws_fmha_stride(&f->b, (int)stride, element_bytes);
 }
 
 struct ws_value *ws_fwd_address(struct ws_fwd *f, enum ws_fwd_arg pointer, enum ws_fwd_arg strides,
                                 struct ws_value *head, struct ws_value *token, int element_bytes)
 {
-    struct ws_builder *b = &f->b;
     const bool is_of_keys = pointer == WS_FWD_ARG_k || pointer == WS_FWD_ARG_v;
     const bool is_packed = f->spec->varlen && pointer != WS_FWD_ARG_bias;
-    struct ws_value *place = ws_kernel_arg(b, (int)pointer);
     struct ws_value *index[] = {f->batch, head, token};
     if (is_packed)
         index[0] = is_of_keys ? f->packed_k : f->packed_q;
-    for (int i = 0; i < 3; i++) {
-        const int axis = is_packed && i == 0 ? 2 : i;
-        struct ws_value *stride = ws_fwd_stride(f, strides + (enum ws_fwd_arg)axis, element_bytes);
-        place = ws_advance(b, place, ws_mul(b, ws_to_i64(b, index[i]), stride));
-    }
-    return place;
+    return ws_fmha_address(&f->b, (int)pointer, (int)strides, index, is_packed, element_bytes);
 }
 
 struct ws_value *ws_fwd_column(struct ws_fwd *f)

@@ -147,11 +147,6 @@ static void add_tail(struct ws_gemm *g, struct ws_value *begin)
     ws_branch_end(&g->b, &branch);
 }
 
-static struct ws_value *round_down(struct ws_builder *b, struct ws_value *x, int power)
-{
-    return ws_and(b, x, ws_i32(b, ~((uint32_t)power - 1)));
-}
-
 static void emit_body(struct ws_gemm *g)
 {
     struct ws_builder *b = &g->b;
@@ -160,8 +155,8 @@ static void emit_body(struct ws_gemm *g)
     for (int i = 0; i < tiling->tiles[WS_GEMM_A]; i++)
         for (int j = 0; j < tiling->tiles[WS_GEMM_B]; j++)
             g->sum[i][j] = ws_splat(b, ws_f32(b, 0), tiling->atom->c_elements);
-    struct ws_value *blocks = round_down(b, g->k, tiling->block_k);
-    struct ws_value *steps = round_down(b, g->k, tiling->step);
+    struct ws_value *blocks = ws_round_down(b, g->k, (uint32_t)tiling->block_k);
+    struct ws_value *steps = ws_round_down(b, g->k, (uint32_t)tiling->step);
     if (tiling->buffer_bytes > 0)
         ws_gemm_staged(g, blocks);
     else
