@@ -31,18 +31,11 @@ static int print_result(const struct ws_compiled *compiled, const char *output, 
 static enum ws_status check_loops(const struct ws_spec *spec, const struct ws_compiled *compiled,
                                   struct ws_error *error)
 {
-    struct ws_object object = {0};
-    struct ws_figures figures = {0};
-    const struct ws_object_kernel *kernel = NULL;
-    const struct ws_code *code = &compiled->code;
+    struct ws_object object;
+    struct ws_figures figures;
     if (spec->kind != WS_KERNEL_FMHA_BWD)
         return WS_OK;
-    enum ws_status status = ws_object_read(&object, code->bytes, code->size, error);
-    if (status == WS_OK)
-        status = ws_object_choose(&object, compiled->shape.symbol, &kernel, error);
-    if (status == WS_OK)
-        status =
-            ws_figures_read(&figures, code->bytes, &object, kernel, ws_head_dims_of(spec), error);
+    enum ws_status status = ws_figures_of_compiled(&figures, &object, compiled, spec, error);
     if (status == WS_OK)
         status = ws_figures_check(&figures, error);
     ws_figures_free(&figures);

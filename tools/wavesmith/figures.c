@@ -87,6 +87,23 @@ enum ws_status ws_figures_read(struct ws_figures *figures, const void *image,
     return ws_isa_read(&figures->isa, image, object, kernel, error);
 }
 
+enum ws_status ws_figures_of_compiled(struct ws_figures *figures, struct ws_object *object,
+                                      const struct ws_compiled *compiled,
+                                      const struct ws_spec *spec, struct ws_error *error)
+{
+    const struct ws_code *code = &compiled->code;
+    const struct ws_object_kernel *kernel = NULL;
+    *figures = (struct ws_figures){0};
+    *object = (struct ws_object){0};
+    enum ws_status status = ws_object_read(object, code->bytes, code->size, error);
+    if (status == WS_OK)
+        status = ws_object_choose(object, compiled->shape.symbol, &kernel, error);
+    if (status == WS_OK)
+        status =
+            ws_figures_read(figures, code->bytes, object, kernel, ws_head_dims_of(spec), error);
+    return status;
+}
+
 void ws_figures_free(struct ws_figures *figures)
 {
     ws_isa_free(&figures->isa);

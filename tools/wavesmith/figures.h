@@ -39,6 +39,12 @@ enum ws_status ws_figures_read(struct ws_figures *figures, const void *image,
                                struct ws_error *error);
 void ws_figures_free(struct ws_figures *figures);
 
+/* The figures of what was compiled of a spec, and its object. Free both in either case, the figures
+ * first. */
+enum ws_status ws_figures_of_compiled(struct ws_figures *figures, struct ws_object *object,
+                                      const struct ws_compiled *compiled,
+                                      const struct ws_spec *spec, struct ws_error *error);
+
 /* The main loop: the innermost one with the most matrix products, of those the one with the fewest
  * instructions; NULL if none has any products. */
 const struct ws_isa_loop *ws_figures_main_loop(const struct ws_figures *figures);

@@ -20,16 +20,9 @@ struct worker {
 static enum ws_status measure(double *score, const struct ws_compiled *compiled,
                               const struct ws_spec *spec, struct ws_error *error)
 {
-    const struct ws_code *code = &compiled->code;
-    struct ws_object object = {0};
-    struct ws_figures figures = {0};
-    const struct ws_object_kernel *kernel = NULL;
-    enum ws_status status = ws_object_read(&object, code->bytes, code->size, error);
-    if (status == WS_OK)
-        status = ws_object_choose(&object, compiled->shape.symbol, &kernel, error);
-    if (status == WS_OK)
-        status =
-            ws_figures_read(&figures, code->bytes, &object, kernel, ws_head_dims_of(spec), error);
+    struct ws_object object;
+    struct ws_figures figures;
+    enum ws_status status = ws_figures_of_compiled(&figures, &object, compiled, spec, error);
     if (status == WS_OK)
         *score = ws_figures_score(&figures);
     ws_figures_free(&figures);

@@ -35,16 +35,10 @@ static void forget_built(struct worker *worker)
 static enum ws_status measure(struct worker *worker, const struct ws_spec *spec,
                               struct ws_error *error)
 {
-    const struct ws_code *code = &worker->compiled.code;
-    struct ws_object object = {0};
-    struct ws_figures figures = {0};
-    const struct ws_object_kernel *kernel = NULL;
-    struct ws_head_dims dims = ws_head_dims_of(spec);
-    enum ws_status status = ws_object_read(&object, code->bytes, code->size, error);
-    if (status == WS_OK)
-        status = ws_object_choose(&object, worker->compiled.shape.symbol, &kernel, error);
-    if (status == WS_OK)
-        status = ws_figures_read(&figures, code->bytes, &object, kernel, dims, error);
+    struct ws_object object;
+    struct ws_figures figures;
+    enum ws_status status =
+        ws_figures_of_compiled(&figures, &object, &worker->compiled, spec, error);
     if (status == WS_OK)
         worker->figures = ws_figures_json(&figures);
     ws_figures_free(&figures);
