@@ -46,6 +46,45 @@ struct ws_value *ws_fmha_address(struct ws_builder *b, int pointer, int strides,
     return place;
 }
 
+struct ws_fmha_work ws_fmha_decode_grid(struct ws_builder *b, struct ws_value *workgroup,
+                                        struct ws_value *tiles, struct ws_value *heads,
+                                        struct ws_value *sequences, bool is_last_first)
+{
+    struct ws_value *sequence;
+    struct ws_fmha_work work;
+    if (sequences) {
+        work.tile = ws_divide_scalars(b, workgroup, sequences);
+        sequence = ws_sub(b, workgroup, ws_mul(b, work.tile, sequences));
+        if (is_last_first)
+            work.tile = ws_sub(b, ws_sub(b, tiles, ws_i32(b, 1)), work.tile);
+    } else {
+        sequence = ws_divide_scalars(b, workgroup, tiles);
+        work.tile = ws_sub(b, workgroup, ws_mul(b, sequence, tiles));
+    }
+    work.batch = ws_divide_scalars(b, sequence, heads);
+    work.head = ws_sub(b, sequence, ws_mul(b, work.batch, heads));
+    return work;
+}
+
+struct ws_value *ws_fmha_key_head(struct ws_builder *b, struct ws_value *head_q, int heads_q,
+                                  int heads_k)
+{
+    /* heads_q is a multiple of heads_k, so this is head_q / (heads_q / heads_k). */
+    struct ws_value *queries = ws_kernel_arg(b, heads_q), *keys = ws_kernel_arg(b, heads_k);
+    return ws_divide_scalars(b, ws_mul(b, head_q, keys), queries);
+}
+
+struct ws_value *ws_fmha_used_keys(struct ws_builder *b, struct ws_value *seqused_k,
+                                   struct ws_value *cu_seqlens_k, struct ws_value *batch,
+                                   struct ws_value *stored)
+{
+    struct ws_value *is_all = ws_is_null(b, seqused_k);
+    struct ws_value *array = ws_select(b, is_all, cu_seqlens_k, seqused_k);
+    struct ws_value *keys = ws_fmha_array_at(b, array, batch);
+    keys = ws_select(b, is_all, stored, ws_smin(b, keys, stored));
+    return ws_first_lane(b, ws_smax(b, keys, ws_i32(b, 0)));
+}
+
 /* One side of a window. What is open, or reaches past every key, counts as `most`; with that a sum
  * with a query cannot overflow. */
 static struct ws_value *window_side(struct ws_builder *b, int fixed, int argument,

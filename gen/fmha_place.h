@@ -22,6 +22,27 @@ struct ws_value *ws_fmha_address(struct ws_builder *b, int pointer, int strides,
                                  struct ws_value *const index[3], bool is_packed,
                                  int element_bytes);
 
+/* What a workgroup of a flat grid of tiles is about. */
+struct ws_fmha_work {
+    struct ws_value *batch, *head, *tile;
+};
+
+/* The grid is (batch, head, tile), the last fastest; or, where `sequences` (batch times heads) is
+ * not NULL, the tile is the slowest, from the last one down with is_last_first. */
+struct ws_fmha_work ws_fmha_decode_grid(struct ws_builder *b, struct ws_value *workgroup,
+                                        struct ws_value *tiles, struct ws_value *heads,
+                                        struct ws_value *sequences, bool is_last_first);
+
+/* The KV head of a query head; heads_q and heads_k are arguments. */
+struct ws_value *ws_fmha_key_head(struct ws_builder *b, struct ws_value *head_q, int heads_q,
+                                  int heads_k);
+
+/* How many of a packed sequence's `stored` keys are in use, by the array seqused_k, which may be
+ * null. Without it the same entry of cu_seqlens_k is read, and not used. */
+struct ws_value *ws_fmha_used_keys(struct ws_builder *b, struct ws_value *seqused_k,
+                                   struct ws_value *cu_seqlens_k, struct ws_value *batch,
+                                   struct ws_value *stored);
+
 /* Query i sees the keys from i + behind to i + diagonal; NULL: all of that side. */
 struct ws_fmha_band {
     struct ws_value *behind, *diagonal;

@@ -44,6 +44,14 @@ enum {
     WS_BWD_UNIT = 4,        /* rows and head dims of what a thread transposes in a round */
 };
 
+/* A tensor of the arguments: where its pointer and its strides are, of which the last is a token's.
+ */
+struct ws_bwd_tensor {
+    enum ws_bwd_arg pointer, strides, token_stride;
+};
+#define WS_BWD_TENSOR(name)                                                                        \
+    {WS_BWD_ARG_##name, WS_BWD_ARG_##name##_batch_stride, WS_BWD_ARG_##name##_token_stride}
+
 enum ws_bwd_job { WS_BWD_KEYS, WS_BWD_QUERIES, WS_BWD_JOBS };
 enum ws_bwd_operand { WS_BWD_X, WS_BWD_Y, WS_BWD_OPERANDS };
 

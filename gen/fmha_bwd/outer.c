@@ -6,19 +6,14 @@
 #include "ir/lds.h"
 #include "ir/wave.h"
 
-/* The tensors of a side: its X and its Y, and where the arguments have their strides. */
-struct tensor {
-    enum ws_bwd_arg pointer, strides, token_stride;
-};
-#define TENSOR(name)                                                                               \
-    {WS_BWD_ARG_##name, WS_BWD_ARG_##name##_batch_stride, WS_BWD_ARG_##name##_token_stride}
-static const struct tensor outer_tensors[WS_BWD_JOBS][WS_BWD_OPERANDS] = {
-    [WS_BWD_KEYS] = {TENSOR(k), TENSOR(v)},
-    [WS_BWD_QUERIES] = {TENSOR(q), TENSOR(dout)},
+/* The tensors of a side: its X and its Y. */
+static const struct ws_bwd_tensor outer_tensors[WS_BWD_JOBS][WS_BWD_OPERANDS] = {
+    [WS_BWD_KEYS] = {WS_BWD_TENSOR(k), WS_BWD_TENSOR(v)},
+    [WS_BWD_QUERIES] = {WS_BWD_TENSOR(q), WS_BWD_TENSOR(dout)},
 };
 
 /* A view of the rows of one side from `first` on, of which `left` exist. */
-static struct ws_view rows_view(struct ws_bwd *f, const struct tensor *tensor,
+static struct ws_view rows_view(struct ws_bwd *f, const struct ws_bwd_tensor *tensor,
                                 struct ws_value *head, struct ws_value *first,
                                 struct ws_value *left, int rows, int dim)
 {
@@ -118,7 +113,7 @@ void ws_bwd_load_outer(struct ws_bwd *f)
     const int rows = f->tiling.outer_tiles * WS_BWD_SIDE;
     struct ws_value *left = ws_sub(b, outer_length(f), f->wave_outer);
     for (int o = 0; o < WS_BWD_OPERANDS; o++) {
-        const struct tensor *tensor = &outer_tensors[f->job][o];
+        const struct ws_bwd_tensor *tensor = &outer_tensors[f->job][o];
         const struct ws_bwd_dim *dim = &f->tiling.dim[o];
         struct ws_view view =
             rows_view(f, tensor, outer_head(f), f->wave_outer, left, rows, dim->dim);
@@ -174,7 +169,8 @@ struct ws_value *ws_bwd_start(struct ws_bwd *f, struct ws_value *x, struct ws_va
 void ws_bwd_load_own_starts(struct ws_bwd *f)
 {
     struct ws_builder *b = &f->b;
-    static const struct tensor tensors[WS_BWD_OPERANDS] = {TENSOR(lse), TENSOR(delta)};
+    static const struct ws_bwd_tensor tensors[WS_BWD_OPERANDS] = {WS_BWD_TENSOR(lse),
+                                                                  WS_BWD_TENSOR(delta)};
     const int f32_bytes = 4;
     struct ws_value *last = ws_sub(b, f->seqlen_q, ws_i32(b, 1));
     for (int n = 0; n < f->tiling.outer_tiles; n++) {

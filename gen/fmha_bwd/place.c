@@ -31,31 +31,24 @@ struct ws_value *ws_bwd_job_workgroups(struct ws_bwd *f, enum ws_bwd_job job)
     return ws_mul(&f->b, outer_tiles(f, job), job_sequences(f, job));
 }
 
-/* (batch, head, tile), the last fastest; longest_first makes the tile the slowest. With a causal
- * mask the first keys have the most queries, and the last queries the most keys. */
+/* With a causal mask the first keys have the most queries, and the last queries the most keys:
+ * longest_first starts with them. */
 static struct ws_value *decode_grid(struct ws_bwd *f, struct ws_value *workgroup)
 {
     struct ws_builder *b = &f->b;
     const bool is_keys = f->job == WS_BWD_KEYS;
     struct ws_value *heads = ws_kernel_arg(b, is_keys ? WS_BWD_ARG_heads_k : WS_BWD_ARG_heads_q);
-    struct ws_value *tiles = outer_tiles(f, f->job), *sequence, *tile, *head;
-    if (f->spec->lever[WS_LEVER_grid_order] == WS_GRID_ORDER_LONGEST_FIRST) {
-        struct ws_value *sequences = job_sequences(f, f->job);
-        tile = ws_divide_scalars(b, workgroup, sequences);
-        sequence = ws_sub(b, workgroup, ws_mul(b, tile, sequences));
-        if (!is_keys)
-            tile = ws_sub(b, ws_sub(b, tiles, ws_i32(b, 1)), tile);
-    } else {
-        sequence = ws_divide_scalars(b, workgroup, tiles);
-        tile = ws_sub(b, workgroup, ws_mul(b, sequence, tiles));
-    }
-    f->batch = ws_divide_scalars(b, sequence, heads);
-    head = ws_sub(b, sequence, ws_mul(b, f->batch, heads));
+    struct ws_value *tiles = outer_tiles(f, f->job), *sequences = NULL;
+    if (f->spec->lever[WS_LEVER_grid_order] == WS_GRID_ORDER_LONGEST_FIRST)
+        sequences = job_sequences(f, f->job);
+    const struct ws_fmha_work work =
+        ws_fmha_decode_grid(b, workgroup, tiles, heads, sequences, !is_keys);
+    f->batch = work.batch;
     if (is_keys)
-        f->head_k = head;
+        f->head_k = work.head;
     else
-        f->head_q = head;
-    return tile;
+        f->head_q = work.head;
+    return work.tile;
 }
 
 void ws_bwd_find_sequence(struct ws_bwd *f)
@@ -73,11 +66,7 @@ void ws_bwd_find_sequence(struct ws_bwd *f)
     f->seqlen_q = ws_sub(b, ws_fmha_array_at(b, cu_q, next), f->packed_q);
     f->packed_k = ws_fmha_array_at(b, cu_k, f->batch);
     f->stored_k = ws_sub(b, ws_fmha_array_at(b, cu_k, next), f->packed_k);
-    /* Without the array the same entry of another is read, and not used. */
-    struct ws_value *is_all = ws_is_null(b, used);
-    struct ws_value *keys = ws_fmha_array_at(b, ws_select(b, is_all, cu_k, used), f->batch);
-    keys = ws_select(b, is_all, f->stored_k, ws_smin(b, keys, f->stored_k));
-    f->seqlen_k = ws_first_lane(b, ws_smax(b, keys, ws_i32(b, 0)));
+    f->seqlen_k = ws_fmha_used_keys(b, used, cu_k, f->batch, f->stored_k);
 }
 
 void ws_bwd_find_diagonals(struct ws_bwd *f)
@@ -103,9 +92,8 @@ void ws_bwd_place(struct ws_bwd *f, struct ws_value *workgroup)
     struct ws_value *tile = decode_grid(f, workgroup);
     ws_bwd_find_sequence(f);
     ws_bwd_find_diagonals(f);
-    if (f->job == WS_BWD_QUERIES) /* heads_q is a multiple: head_q / (heads_q / heads_k) */
-        f->head_k = ws_divide_scalars(b, ws_mul(b, f->head_q, ws_kernel_arg(b, WS_BWD_ARG_heads_k)),
-                                      ws_kernel_arg(b, WS_BWD_ARG_heads_q));
+    if (f->job == WS_BWD_QUERIES)
+        f->head_k = ws_fmha_key_head(b, f->head_q, WS_BWD_ARG_heads_q, WS_BWD_ARG_heads_k);
     f->first_outer = ws_mul(b, tile, ws_i32(b, (uint32_t)f->tiling.outer));
     f->wave_outer = ws_add(b, f->first_outer, ws_mul(b, f->wave, ws_i32(b, (uint32_t)wave_rows)));
     f->scale = ws_kernel_arg(b, WS_BWD_ARG_scale);

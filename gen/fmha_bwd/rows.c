@@ -3,6 +3,7 @@
 #include <float.h>
 
 #include "gen/fmha_bwd/bwd.h"
+#include "gen/fmha_place.h"
 #include "ir/wave.h"
 
 enum { RUN = WS_BWD_ROW_RUN, F32_BYTES = 4, DWORD_BYTES = 4 };
@@ -40,7 +41,6 @@ struct place {
     struct ws_value *is_first, *is_row;
 };
 
-/* (batch, head, row block), the last fastest. */
 static struct place find_place(struct ws_bwd *f)
 {
     struct ws_builder *b = &f->b;
@@ -49,12 +49,11 @@ static struct place find_place(struct ws_bwd *f)
     struct ws_value *longest = ws_kernel_arg(b, WS_BWD_ARG_seqlen_q);
     struct ws_value *blocks = ws_divide_scalars(
         b, ws_add(b, longest, ws_i32(b, (uint32_t)block - 1)), ws_i32(b, (uint32_t)block));
-    struct ws_value *sequence = ws_divide_scalars(b, workgroup, blocks);
-    struct ws_value *tile = ws_sub(b, workgroup, ws_mul(b, sequence, blocks));
-    f->batch = ws_divide_scalars(b, sequence, heads);
-    f->head_q = ws_sub(b, sequence, ws_mul(b, f->batch, heads));
+    const struct ws_fmha_work work = ws_fmha_decode_grid(b, workgroup, blocks, heads, NULL, false);
+    f->batch = work.batch;
+    f->head_q = work.head;
     ws_bwd_find_sequence(f);
-    struct ws_value *first = ws_mul(b, tile, ws_i32(b, (uint32_t)block));
+    struct ws_value *first = ws_mul(b, work.tile, ws_i32(b, (uint32_t)block));
     ws_return_if(b, ws_compare(b, WS_SIGNED_LESS_EQUAL, f->seqlen_q, first));
     struct place place = {
         .row = ws_add(b, first, ws_divide(b, f->item, ws_i32(b, (uint32_t)lanes))),

@@ -14,16 +14,12 @@ enum {
     F32_BYTES = 4,
 };
 
-struct tensor {
-    enum ws_bwd_arg pointer, strides, token_stride;
+static const struct ws_bwd_tensor inner_tensors[WS_BWD_JOBS][WS_BWD_OPERANDS] = {
+    [WS_BWD_KEYS] = {WS_BWD_TENSOR(q), WS_BWD_TENSOR(dout)},
+    [WS_BWD_QUERIES] = {WS_BWD_TENSOR(k), WS_BWD_TENSOR(v)},
 };
-#define TENSOR(name)                                                                               \
-    {WS_BWD_ARG_##name, WS_BWD_ARG_##name##_batch_stride, WS_BWD_ARG_##name##_token_stride}
-static const struct tensor inner_tensors[WS_BWD_JOBS][WS_BWD_OPERANDS] = {
-    [WS_BWD_KEYS] = {TENSOR(q), TENSOR(dout)},
-    [WS_BWD_QUERIES] = {TENSOR(k), TENSOR(v)},
-};
-static const struct tensor start_tensors[WS_BWD_OPERANDS] = {TENSOR(lse), TENSOR(delta)};
+static const struct ws_bwd_tensor start_tensors[WS_BWD_OPERANDS] = {WS_BWD_TENSOR(lse),
+                                                                    WS_BWD_TENSOR(delta)};
 
 static struct ws_value *times(struct ws_bwd *f, struct ws_value *x, int by)
 {
@@ -283,7 +279,7 @@ void ws_bwd_start_head(struct ws_bwd *f, struct ws_value *first_inner)
     const bool is_keys = f->job == WS_BWD_KEYS;
     struct ws_value *head = is_keys ? f->head_q : f->head_k;
     for (int o = 0; o < WS_BWD_OPERANDS; o++) {
-        const struct tensor *tensor = &inner_tensors[f->job][o];
+        const struct ws_bwd_tensor *tensor = &inner_tensors[f->job][o];
         struct ws_value *place = ws_bwd_address(f, tensor->pointer, tensor->strides, head,
                                                 first_inner, WS_BWD_ELEMENT_BYTES);
         f->base[o] = ws_view_base(b, WS_ADDRESSING_BUFFER, place);

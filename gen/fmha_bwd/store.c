@@ -2,14 +2,9 @@
 #include "gen/fmha_bwd/bwd.h"
 #include "ir/wave.h"
 
-struct tensor {
-    enum ws_bwd_arg pointer, strides, token_stride;
-};
-#define TENSOR(name)                                                                               \
-    {WS_BWD_ARG_##name, WS_BWD_ARG_##name##_batch_stride, WS_BWD_ARG_##name##_token_stride}
-static const struct tensor gradients[WS_BWD_JOBS][WS_BWD_OPERANDS] = {
-    [WS_BWD_KEYS] = {TENSOR(dk), TENSOR(dv)},
-    [WS_BWD_QUERIES] = {TENSOR(dq)},
+static const struct ws_bwd_tensor gradients[WS_BWD_JOBS][WS_BWD_OPERANDS] = {
+    [WS_BWD_KEYS] = {WS_BWD_TENSOR(dk), WS_BWD_TENSOR(dv)},
+    [WS_BWD_QUERIES] = {WS_BWD_TENSOR(dq)},
 };
 
 /* The `deal` neighbouring head dims that the lane has of one of its rows. */
@@ -65,7 +60,7 @@ static void store_group(struct ws_bwd *f, enum ws_bwd_operand o, int n, int firs
 static void store_operand(struct ws_bwd *f, enum ws_bwd_operand o, struct ws_value *length)
 {
     struct ws_builder *b = &f->b;
-    const struct tensor *tensor = &gradients[f->job][o];
+    const struct ws_bwd_tensor *tensor = &gradients[f->job][o];
     const struct ws_bwd_dim *dim = &f->tiling.dim[o];
     struct ws_value *head = f->job == WS_BWD_KEYS ? f->head_k : f->head_q;
     struct ws_view view = {.base = ws_bwd_address(f, tensor->pointer, tensor->strides, head,

@@ -9,8 +9,7 @@ int ws_fwd_workgroup_rows(const struct ws_spec *spec)
     return spec->lever[WS_LEVER_num_waves] * spec->lever[WS_LEVER_bm_tiles] * side;
 }
 
-/* The flat grid is (batch, head, query tile), the last fastest; longest_first makes the query tile
- * the slowest, and takes the last one first. */
+/* With a causal mask the last queries see the most keys: longest_first starts with them. */
 static struct ws_value *decode_grid(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
@@ -18,30 +17,23 @@ static struct ws_value *decode_grid(struct ws_fwd *f)
     struct ws_value *heads = ws_kernel_arg(b, WS_FWD_ARG_heads_q);
     struct ws_value *tiles =
         ws_divide_scalars(b, ws_add(b, f->seqlen_q, ws_i32(b, rows - 1)), ws_i32(b, rows));
-    struct ws_value *workgroup = ws_workgroup(b), *sequence, *tile;
-    if (f->spec->lever[WS_LEVER_grid_order] == WS_GRID_ORDER_LONGEST_FIRST) {
-        struct ws_value *sequences = ws_mul(b, ws_kernel_arg(b, WS_FWD_ARG_batch), heads);
-        struct ws_value *turn = ws_divide_scalars(b, workgroup, sequences);
-        sequence = ws_sub(b, workgroup, ws_mul(b, turn, sequences));
-        tile = ws_sub(b, ws_sub(b, tiles, ws_i32(b, 1)), turn);
-    } else {
-        sequence = ws_divide_scalars(b, workgroup, tiles);
-        tile = ws_sub(b, workgroup, ws_mul(b, sequence, tiles));
-    }
-    f->batch = ws_divide_scalars(b, sequence, heads);
-    f->head_q = ws_sub(b, sequence, ws_mul(b, f->batch, heads));
-    return tile;
+    struct ws_value *workgroup = ws_workgroup(b), *sequences = NULL;
+    if (f->spec->lever[WS_LEVER_grid_order] == WS_GRID_ORDER_LONGEST_FIRST)
+        sequences = ws_mul(b, ws_kernel_arg(b, WS_FWD_ARG_batch), heads);
+    const struct ws_fmha_work work =
+        ws_fmha_decode_grid(b, workgroup, tiles, heads, sequences, true);
+    f->batch = work.batch;
+    f->head_q = work.head;
+    return work.tile;
 }
 
 static void find_key_head(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *heads_k = ws_kernel_arg(b, WS_FWD_ARG_heads_k);
-    /* heads_q is a multiple of heads_k, so this is head_q / (heads_q / heads_k). */
-    f->head_k =
-        ws_divide_scalars(b, ws_mul(b, f->head_q, heads_k), ws_kernel_arg(b, WS_FWD_ARG_heads_q));
+    f->head_k = ws_fmha_key_head(b, f->head_q, WS_FWD_ARG_heads_q, WS_FWD_ARG_heads_k);
     if (ws_is_mutant(f->mutant, kv_head))
-        f->head_k = ws_remainder(b, ws_add(b, f->head_k, ws_i32(b, 1)), heads_k);
+        f->head_k = ws_remainder(b, ws_add(b, f->head_k, ws_i32(b, 1)),
+                                 ws_kernel_arg(b, WS_FWD_ARG_heads_k));
 }
 
 /* The sequence's part of the packed tokens. */
@@ -58,13 +50,8 @@ static void find_sequence(struct ws_fwd *f)
         batch = ws_remainder(b, ws_add(b, batch, one), ws_kernel_arg(b, WS_FWD_ARG_batch));
     f->packed_k = ws_fmha_array_at(b, cu_k, batch);
     f->seqlen_k = ws_sub(b, ws_fmha_array_at(b, cu_k, ws_add(b, batch, one)), f->packed_k);
-    /* Without the array the same entry of another is read, and not used. */
-    struct ws_value *is_all = ws_is_null(b, used);
-    if (ws_is_mutant(f->mutant, used_ignored))
-        return;
-    struct ws_value *keys = ws_fmha_array_at(b, ws_select(b, is_all, cu_k, used), batch);
-    keys = ws_select(b, is_all, f->seqlen_k, ws_smin(b, keys, f->seqlen_k));
-    f->seqlen_k = ws_first_lane(b, ws_smax(b, keys, ws_i32(b, 0)));
+    if (!ws_is_mutant(f->mutant, used_ignored))
+        f->seqlen_k = ws_fmha_used_keys(b, used, cu_k, batch, f->seqlen_k);
 }
 
 void ws_fwd_place(struct ws_fwd *f)
