@@ -28,8 +28,8 @@ enum ws_status ws_check_fmha_sizes(const struct ws_fmha_launch *launch, int32_t 
     return WS_OK;
 }
 
-enum ws_status ws_check_fmha_tensor(const struct ws_fmha_tensor *tensor, int32_t batch,
-                                    struct ws_error *error)
+static enum ws_status check_tensor(const struct ws_fmha_tensor *tensor, int32_t batch, int bits,
+                                   struct ws_error *error)
 {
     static const char *const axes[] = {"batch", "head", "token"};
     const int32_t counts[] = {batch, tensor->heads, tensor->tokens};
@@ -45,7 +45,19 @@ enum ws_status ws_check_fmha_tensor(const struct ws_fmha_tensor *tensor, int32_t
     const int32_t rows = tensor->tokens < tensor->tile ? tensor->tokens : tensor->tile;
     return status != WS_OK ? status
                            : ws_check_span(&tensor->check, "token", tensor->strides[2], rows,
-                                           tensor->row_bytes, tensor->bits, error);
+                                           tensor->row_bytes, bits, error);
+}
+
+enum ws_status ws_check_fmha_tensors(const struct ws_fmha_tensor *tensors, size_t count,
+                                     int32_t batch, int bits, struct ws_error *error)
+{
+    enum ws_status status = WS_OK;
+    for (size_t i = 0; i < count && status == WS_OK; i++) {
+        if (tensors[i].is_used)
+            status = check_tensor(&tensors[i], tensors[i].is_packed && batch > 1 ? 1 : batch, bits,
+                                  error);
+    }
+    return status;
 }
 
 static enum ws_status check_window(const struct ws_spec *spec, const struct ws_fmha_launch *launch,

@@ -31,15 +31,26 @@ struct ws_fmha_tensor {
     struct ws_tensor_check check;
     int64_t strides[3]; /* batch, head, token */
     int32_t heads, tokens;
-    int tile;      /* tokens that are addressed together, with 32-bit offsets */
-    int row_bytes; /* of a row, what is addressed from the start of a block on */
-    int bits;      /* offsets in a tile stay below 2^bits */
+    int tile;       /* tokens that are addressed together, with 32-bit offsets */
+    int row_bytes;  /* of a row, what is addressed from the start of a block on */
+    bool is_packed; /* it has no batch stride */
+    bool is_used;   /* else it is not checked */
 };
+#define WS_FMHA_TENSOR(a, name, heads, tokens, tile, row_bytes, element_bytes, alignment,          \
+                       is_written, is_packed, is_used)                                             \
+    {{#name, (a)->name, element_bytes, alignment, is_written},                                     \
+     {(a)->name##_batch_stride, (a)->name##_head_stride, (a)->name##_token_stride},                \
+     heads,                                                                                        \
+     tokens,                                                                                       \
+     tile,                                                                                         \
+     row_bytes,                                                                                    \
+     is_packed,                                                                                    \
+     is_used}
 
-/* Strides, and of a tensor that is read or written at all pointer and span. `batch` is 1 where
- * packed sequences have no batch stride. */
-enum ws_status ws_check_fmha_tensor(const struct ws_fmha_tensor *tensor, int32_t batch,
-                                    struct ws_error *error);
+/* Strides, and of a tensor that is read or written at all pointer and span. Offsets in a tile stay
+ * below 2^bits. */
+enum ws_status ws_check_fmha_tensors(const struct ws_fmha_tensor *tensors, size_t count,
+                                     int32_t batch, int bits, struct ws_error *error);
 
 /* The window and softcap of a spec that has them; the sizes have been checked. */
 enum ws_status ws_check_fmha_features(const struct ws_spec *spec,

@@ -6,11 +6,6 @@
 #include "gen/fmha_launch.h"
 #include "gen/tensor_check.h"
 
-struct tensor {
-    struct ws_fmha_tensor tensor;
-    bool is_used, is_packed;
-};
-
 static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_fmha_bwd_args *a,
                                     struct ws_error *error)
 {
@@ -26,46 +21,28 @@ static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_
     const bool has_products = is_main || is_dq, has_keys = ws_bwd_has_job(spec, WS_BWD_KEYS);
     const int32_t hq = a->heads_q, hk = a->heads_k, sq = a->seqlen_q, sk = a->seqlen_k;
     const int bias_bytes = sk < INT32_MAX / 4 ? sk * bytes : INT32_MAX;
-    /* Offsets in a tile stay below 2^31: what is padding is read from there on. */
-#define TENSOR(name, heads, tokens, row_bytes, element_bytes, alignment, is_written, is_used,      \
-               is_packed)                                                                          \
-    {                                                                                              \
-        {{#name, a->name, element_bytes, alignment, is_written},                                   \
-         {a->name##_batch_stride, a->name##_head_stride, a->name##_token_stride},                  \
-         heads,                                                                                    \
-         tokens,                                                                                   \
-         tile,                                                                                     \
-         row_bytes,                                                                                \
-         31},                                                                                      \
-            is_used, is_packed                                                                     \
-    }
     const bool packed = spec->varlen;
-    const struct tensor tensors[] = {
-        TENSOR(q, hq, sq, qk_bytes, bytes, align, false, has_products, packed),
-        TENSOR(k, hk, sk, qk_bytes, bytes, align, false, has_products, packed),
-        TENSOR(v, hk, sk, v_bytes, bytes, align, false, has_products, packed),
-        TENSOR(o, hq, sq, v_bytes, bytes, align, false, is_delta, packed),
-        TENSOR(dout, hq, sq, v_bytes, bytes, align, false, is_delta || has_products, packed),
-        TENSOR(lse, hq, sq, f32, f32, f32, false, has_products || spec->sink, packed),
-        TENSOR(delta, hq, sq, f32, f32, f32, is_delta, is_delta || has_products, packed),
-        TENSOR(dq, hq, sq, qk_bytes, bytes, align, true, has_dq, packed),
-        TENSOR(dk, hk, sk, qk_bytes, bytes, align, true, has_keys, packed),
-        TENSOR(dv, hk, sk, v_bytes, bytes, align, true, has_keys, packed),
-        TENSOR(dq_acc, hq, sq, spec->head_dim_qk * f32, f32, f32, true,
-               is_cast || (is_main && is_atomic), packed),
-        TENSOR(bias, hq, sq, bias_bytes, bytes, bytes, false, spec->bias && has_products, false),
-        TENSOR(dbias, hq, sq, bias_bytes, bytes, bytes, true, spec->bias && has_keys, false),
+#define TENSOR(...) WS_FMHA_TENSOR(a, __VA_ARGS__)
+    const struct ws_fmha_tensor tensors[] = {
+        TENSOR(q, hq, sq, tile, qk_bytes, bytes, align, false, packed, has_products),
+        TENSOR(k, hk, sk, tile, qk_bytes, bytes, align, false, packed, has_products),
+        TENSOR(v, hk, sk, tile, v_bytes, bytes, align, false, packed, has_products),
+        TENSOR(o, hq, sq, tile, v_bytes, bytes, align, false, packed, is_delta),
+        TENSOR(dout, hq, sq, tile, v_bytes, bytes, align, false, packed, is_delta || has_products),
+        TENSOR(lse, hq, sq, tile, f32, f32, f32, false, packed, has_products || spec->sink),
+        TENSOR(delta, hq, sq, tile, f32, f32, f32, is_delta, packed, is_delta || has_products),
+        TENSOR(dq, hq, sq, tile, qk_bytes, bytes, align, true, packed, has_dq),
+        TENSOR(dk, hk, sk, tile, qk_bytes, bytes, align, true, packed, has_keys),
+        TENSOR(dv, hk, sk, tile, v_bytes, bytes, align, true, packed, has_keys),
+        TENSOR(dq_acc, hq, sq, tile, spec->head_dim_qk * f32, f32, f32, true, packed,
+               is_cast || (is_main && is_atomic)),
+        TENSOR(bias, hq, sq, tile, bias_bytes, bytes, bytes, false, false,
+               spec->bias && has_products),
+        TENSOR(dbias, hq, sq, tile, bias_bytes, bytes, bytes, true, false, spec->bias && has_keys),
     };
 #undef TENSOR
-    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
-        enum ws_status status = WS_OK;
-        if (tensors[i].is_used)
-            status = ws_check_fmha_tensor(
-                &tensors[i].tensor, tensors[i].is_packed && a->batch > 1 ? 1 : a->batch, error);
-        if (status != WS_OK)
-            return status;
-    }
-    return WS_OK;
+    /* Padding is read from 2^31 on. */
+    return ws_check_fmha_tensors(tensors, sizeof tensors / sizeof *tensors, a->batch, 31, error);
 }
 
 static enum ws_status check_arrays(const struct ws_spec *spec, const struct ws_fmha_bwd_args *a,

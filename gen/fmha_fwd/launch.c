@@ -16,36 +16,20 @@ static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_
     const int bytes = WS_FWD_ELEMENT_BYTES, align = spec->alignment, f32 = 4;
     const int block_bytes = a->seqlen_k > 0 ? keys * bytes : 0;
     const bool is_vt = spec->v_layout == WS_V_TRANSPOSED;
-#define TENSOR(name, heads, tokens, tile, row_bytes, element_bytes, alignment, is_written)         \
-    {{#name, a->name, element_bytes, alignment, is_written},                                       \
-     {a->name##_batch_stride, a->name##_head_stride, a->name##_token_stride},                      \
-     heads,                                                                                        \
-     tokens,                                                                                       \
-     tile,                                                                                         \
-     row_bytes,                                                                                    \
-     32}
+    const bool packed = spec->varlen;
     const int32_t hq = a->heads_q, hk = a->heads_k, sq = a->seqlen_q, sk = a->seqlen_k;
-    const struct ws_fmha_tensor q = TENSOR(q, hq, sq, rows, qk_bytes, bytes, align, false);
-    const struct ws_fmha_tensor k = TENSOR(k, hk, sk, keys, qk_bytes, bytes, align, false);
-    const struct ws_fmha_tensor v = TENSOR(v, hk, sk, keys, v_bytes, bytes, align, false);
-    const struct ws_fmha_tensor vt = TENSOR(v, hk, dims, dims, block_bytes, bytes, align, false);
-    const struct ws_fmha_tensor o = TENSOR(o, hq, sq, rows, v_bytes, bytes, align, true);
-    const struct ws_fmha_tensor lse = TENSOR(lse, hq, sq, rows, f32, f32, f32, true);
-    const struct ws_fmha_tensor bias = TENSOR(bias, hq, sq, rows, block_bytes, bytes, align, false);
+#define TENSOR(...) WS_FMHA_TENSOR(a, __VA_ARGS__)
+    const struct ws_fmha_tensor tensors[] = {
+        TENSOR(q, hq, sq, rows, qk_bytes, bytes, align, false, packed, true),
+        TENSOR(k, hk, sk, keys, qk_bytes, bytes, align, false, packed, true),
+        TENSOR(v, hk, sk, keys, v_bytes, bytes, align, false, packed, !is_vt),
+        TENSOR(v, hk, dims, dims, block_bytes, bytes, align, false, packed, is_vt),
+        TENSOR(o, hq, sq, rows, v_bytes, bytes, align, true, packed, true),
+        TENSOR(lse, hq, sq, rows, f32, f32, f32, true, packed, spec->lse),
+        TENSOR(bias, hq, sq, rows, block_bytes, bytes, align, false, false, spec->bias),
+    };
 #undef TENSOR
-    const struct ws_fmha_tensor *const tensors[] = {
-        &q, &k, is_vt ? &vt : &v, &o, spec->lse ? &lse : NULL, spec->bias ? &bias : NULL};
-    for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) {
-        if (!tensors[i])
-            continue;
-        /* Packed sequences have no batch stride. */
-        bool is_packed = spec->varlen && tensors[i] != &bias;
-        enum ws_status status =
-            ws_check_fmha_tensor(tensors[i], is_packed && a->batch > 1 ? 1 : a->batch, error);
-        if (status != WS_OK)
-            return status;
-    }
-    return WS_OK;
+    return ws_check_fmha_tensors(tensors, sizeof tensors / sizeof *tensors, a->batch, 32, error);
 }
 
 static enum ws_status check_arrays(const struct ws_spec *spec, const struct ws_fmha_fwd_args *a,
