@@ -53,25 +53,48 @@ static enum ws_status merge_options(struct ws_codegen_options *merged,
     return WS_OK;
 }
 
+/* A spec's module, in a context of its own. */
+struct emission {
+    struct LLVMOpaqueContext *context;
+    struct LLVMOpaqueModule *module;
+    struct ws_codegen_options options; /* the call's and the spec's */
+    const char *list[WS_OPTIONS_MAX + 1];
+    double ms;
+};
+
+/* To be released, whatever it returns. */
+static enum ws_status emit(struct emission *e, const struct ws_spec *spec, enum ws_mutant mutant,
+                           const struct ws_codegen_options *options, struct ws_kernel_shape *shape,
+                           struct ws_error *error)
+{
+    enum ws_status status = merge_options(&e->options, e->list, spec, options, error);
+    if (status)
+        return status;
+    e->context = ws_context_create();
+    const double start = ws_thread_cpu_ms();
+    status = ws_emit_mutant(spec, mutant, e->context, &e->module, shape, error);
+    e->ms = ws_thread_cpu_ms() - start;
+    return status;
+}
+
+static void release(struct emission *e)
+{
+    if (e->module)
+        ws_module_dispose(e->module);
+    if (e->context)
+        ws_context_dispose(e->context);
+}
+
 static enum ws_status compile(struct ws_compiled *compiled, const struct ws_spec *spec,
                               enum ws_mutant mutant, const struct ws_codegen_options *options,
                               struct ws_error *error)
 {
-    struct ws_codegen_options merged;
-    const char *list[WS_OPTIONS_MAX + 1];
-    enum ws_status status = merge_options(&merged, list, spec, options, error);
-    if (status)
-        return status;
-    struct LLVMOpaqueContext *context = ws_context_create();
-    struct LLVMOpaqueModule *module;
-    double start = ws_thread_cpu_ms();
-    status = ws_emit_mutant(spec, mutant, context, &module, &compiled->shape, error);
-    compiled->emit_ms = ws_thread_cpu_ms() - start;
-    if (!status) {
-        status = ws_codegen(&compiled->code, module, spec->arch, &merged, error);
-        ws_module_dispose(module);
-    }
-    ws_context_dispose(context);
+    struct emission e = {0};
+    enum ws_status status = emit(&e, spec, mutant, options, &compiled->shape, error);
+    compiled->emit_ms = e.ms;
+    if (!status)
+        status = ws_codegen(&compiled->code, e.module, spec->arch, &e.options, error);
+    release(&e);
     if (!status)
         status = check_notes(compiled, error);
     if (!status)
@@ -135,19 +158,11 @@ void ws_compiled_free(struct ws_compiled *compiled)
 enum ws_status ws_compile_text(const struct ws_spec *spec, const struct ws_codegen_options *options,
                                char **text, struct ws_error *error)
 {
-    struct ws_codegen_options merged;
-    const char *list[WS_OPTIONS_MAX + 1];
+    struct emission e = {0};
     *text = NULL;
-    enum ws_status status = merge_options(&merged, list, spec, options, error);
-    if (status)
-        return status;
-    struct LLVMOpaqueContext *context = ws_context_create();
-    struct LLVMOpaqueModule *module;
-    status = ws_emit(spec, context, &module, NULL, error);
-    if (!status) {
-        status = ws_codegen_assembly(text, module, spec->arch, &merged, error);
-        ws_module_dispose(module);
-    }
-    ws_context_dispose(context);
+    enum ws_status status = emit(&e, spec, WS_MUTANT_NONE, options, NULL, error);
+    if (!status)
+        status = ws_codegen_assembly(text, e.module, spec->arch, &e.options, error);
+    release(&e);
     return status;
 }
