@@ -1,6 +1,8 @@
 #include "runtime/pack/compose.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +27,14 @@ static enum ws_status fail_memory(struct composer *c)
                    c->count);
 }
 
-static enum ws_status fail_row(struct composer *c, uint32_t index, const char *what)
+__attribute__((format(printf, 3, 4))) static enum ws_status
+fail_row(struct composer *c, uint32_t index, const char *format, ...)
 {
+    char what[WS_ERROR_MESSAGE_SIZE];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(what, sizeof what, format, values);
+    va_end(values);
     return ws_fail(c->error, WS_ERROR_ARGUMENT, "row %" PRIu32 " (%.100s): %s", index,
                    c->variants[index].symbol, what);
 }
@@ -113,7 +121,7 @@ static const char *sort_levers(struct composer *c, uint32_t index, enum ws_statu
         }
     }
     if (count < 0)
-        *status = fail_row(c, index, "it has more than 256 levers");
+        *status = fail_row(c, index, "it has more than %d levers", WS_PACK_LEVERS_MAX);
     free(copy);
     return *status == WS_OK ? sorted : NULL;
 }
@@ -196,7 +204,8 @@ static enum ws_status check_columns(struct composer *c, uint32_t index)
         const enum ws_status status =
             ws_column_set(&ws_columns[i], &copy, &cell, &c->made->arena, &why);
         if (status != WS_OK)
-            return status == WS_ERROR_MEMORY ? fail_memory(c) : fail_row(c, index, why.message);
+            return status == WS_ERROR_MEMORY ? fail_memory(c)
+                                             : fail_row(c, index, "%s", why.message);
     }
     return WS_OK;
 }
@@ -208,7 +217,7 @@ static enum ws_status check_row(struct composer *c, uint32_t index)
     if (status != WS_OK)
         return status;
     if (ws_variant_check(c->variants, c->count, index, &why) != WS_OK)
-        return fail_row(c, index, why.message);
+        return fail_row(c, index, "%s", why.message);
     for (uint32_t i = 0; i < c->variants[index].region_count; i++) {
         const struct ws_region *region = &c->variants[index].regions[i];
         if (!region->argument || !is_printable(region->argument) || region->bytes.term_count == 0 ||

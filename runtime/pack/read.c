@@ -1,5 +1,7 @@
 /* Opening a pack: its tables into memory, every hash computed anew. */
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +21,14 @@ struct reader {
     bool has_digest;
 };
 
-static enum ws_status fail(struct reader *r, const char *what)
+__attribute__((format(printf, 2, 3))) static enum ws_status fail(struct reader *r,
+                                                                 const char *format, ...)
 {
+    char what[WS_ERROR_MESSAGE_SIZE];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(what, sizeof what, format, values);
+    va_end(values);
     return ws_fail(r->error, WS_ERROR_PACK, "'%s' is damaged: %s", r->pack->path, what);
 }
 
@@ -74,7 +82,7 @@ static enum ws_status make_arrays(struct reader *r, sqlite3_stmt *row, uint32_t 
                   interfaces = number_at(row, 2, WS_PACK_ROWS_MAX);
     (void)index;
     if (variants < 0 || sets < 0 || interfaces < 0)
-        return fail(r, "it has more than 2^20 rows");
+        return fail(r, "a table has more than %d rows", WS_PACK_ROWS_MAX);
     r->sets_max = sets;
     r->interfaces_max = interfaces;
     pack->count = (uint32_t)variants;
@@ -126,7 +134,8 @@ static enum ws_status take_name(struct reader *r, const char *name)
     if (at < r->name_count && strcmp(r->names[at], name) == 0)
         return WS_OK;
     if (r->name_count == WS_PACK_LEVERS_MAX || !ws_pack_is_name(name))
-        return fail(r, "a lever has no name of small letters, or there are more than 256");
+        return fail(r, "a lever has no name of small letters, or there are more than %d",
+                    WS_PACK_LEVERS_MAX);
     memmove((void *)&r->names[at + 1], (const void *)&r->names[at],
             (r->name_count - at) * sizeof r->names[0]);
     r->names[at] = ws_arena_text(&r->pack->arena, name, strlen(name));
