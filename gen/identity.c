@@ -1,4 +1,3 @@
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -6,8 +5,6 @@
 #include "gen/wavesmith.h"
 #include "gen/words.h"
 #include "runtime/abi/sha256.h"
-
-static_assert((int)WS_ID_SIZE == (int)WS_SHA256_SIZE, "an identity is a hash");
 
 void ws_spec_canonical(const struct ws_spec *spec, char text[WS_CANONICAL_SIZE])
 {

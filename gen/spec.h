@@ -8,6 +8,7 @@
 
 #include "runtime/abi/args.h"
 #include "runtime/abi/choices.h"
+#include "runtime/abi/digest.h"
 #include "runtime/abi/status.h"
 
 #ifdef __cplusplus
@@ -114,7 +115,7 @@ WS_API bool ws_spec_is_open(const struct ws_spec *spec);
  * and what would work. */
 WS_API enum ws_status ws_spec_check(const struct ws_spec *spec, struct ws_error *error);
 
-enum { WS_ID_SIZE = 65, WS_SYMBOL_SIZE = 256, WS_CANONICAL_SIZE = 4096 };
+enum { WS_ID_SIZE = WS_SHA256_SIZE, WS_SYMBOL_SIZE = 256, WS_CANONICAL_SIZE = 4096 };
 
 /* The spec in canonical form, one "name=value" a line: generator version, kind, target, dtype,
  * problem flags, every lever of the kind. What the identity is the SHA-256 of. */

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/abi/digest.h"
 #include "runtime/abi/status.h"
 
 #ifdef __cplusplus
@@ -77,9 +78,9 @@ struct ws_codegen_stages {
 struct ws_code {
     uint8_t *bytes; /* the HSACO; owned, free with ws_code_free */
     size_t size;
-    char backend[16];         /* "llvm" or "comgr" */
-    char backend_version[64]; /* "22.1.8", "2.6 (LLVM 17.0.6)" */
-    char build_id[65];        /* SHA-256 of IR, passes, options and compiler build, in hex */
+    char backend[16];              /* "llvm" or "comgr" */
+    char backend_version[64];      /* "22.1.8", "2.6 (LLVM 17.0.6)" */
+    char build_id[WS_SHA256_SIZE]; /* SHA-256 of IR, passes, options and compiler build, in hex */
     struct ws_codegen_stages stages;
 };
 

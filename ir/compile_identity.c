@@ -70,7 +70,8 @@ void ws_library_identity(uintptr_t address, struct ws_backend_info *info)
     dl_iterate_phdr(visit, &search);
 }
 
-void ws_build_identity(const struct ws_job *job, const struct ws_backend_info *info, char id[65])
+void ws_build_identity(const struct ws_job *job, const struct ws_backend_info *info,
+                       char id[WS_SHA256_SIZE])
 {
     bool llvm = job->backend == WS_BACKEND_LLVM;
     const char *passes = job->passes ? job->passes : ws_llvm_default_passes;

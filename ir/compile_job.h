@@ -59,6 +59,7 @@ enum ws_status ws_code_check(const struct ws_code *code, const char *cpu, struct
 void ws_library_identity(uintptr_t address, struct ws_backend_info *info);
 
 /* SHA-256 over everything that decides the bytes. */
-void ws_build_identity(const struct ws_job *job, const struct ws_backend_info *info, char id[65]);
+void ws_build_identity(const struct ws_job *job, const struct ws_backend_info *info,
+                       char id[WS_SHA256_SIZE]);
 
 #endif

@@ -1,5 +1,9 @@
 #include "runtime/abi/sha256.h"
 
+#include <assert.h>
+
+static_assert(WS_SHA256_SIZE == 2 * SHA256_DIGEST_SIZE + 1, "two digits for each byte");
+
 void ws_sha256_begin(struct ws_sha256 *hash)
 {
     sha256_init(&hash->context);

@@ -1,4 +1,4 @@
-/* SHA-256 as lower-case hex text, which is how identities and digests are written everywhere. */
+/* SHA-256 as text. */
 #ifndef WS_ABI_SHA256_H
 #define WS_ABI_SHA256_H
 
@@ -6,7 +6,7 @@
 
 #include <nettle/sha2.h>
 
-enum { WS_SHA256_SIZE = 2 * SHA256_DIGEST_SIZE + 1 };
+#include "runtime/abi/digest.h"
 
 /* Of data that comes in pieces. Plain data: a copy goes on by itself. */
 struct ws_sha256 {

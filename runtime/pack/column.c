@@ -1,12 +1,9 @@
 #include "runtime/pack/column.h"
 
-#include <assert.h>
 #include <endian.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-static_assert((int)WS_PACK_HASH_SIZE == (int)WS_SHA256_SIZE, "hashes of packs are SHA-256");
 
 #define COLUMN(name, type, choice, meaning)                                                        \
     {#name, WS_COLUMN_##type, choice, offsetof(struct ws_variant, name), meaning},

@@ -8,6 +8,7 @@
 
 #include "runtime/abi/args.h"
 #include "runtime/abi/choices.h"
+#include "runtime/abi/digest.h"
 #include "runtime/abi/rule.h"
 
 #ifdef __cplusplus
@@ -15,8 +16,8 @@ extern "C" {
 #endif
 
 enum {
-    WS_PACK_SCHEMA = 1,          /* the newest that this library reads, and the one it writes */
-    WS_PACK_HASH_SIZE = 65,      /* 64 lower-case hex digits and a NUL */
+    WS_PACK_SCHEMA = 1, /* the newest that this library reads, and the one it writes */
+    WS_PACK_HASH_SIZE = WS_SHA256_SIZE,
     WS_PACK_STEPS_MAX = 8,       /* of a variant */
     WS_PACK_REGIONS_MAX = 8,     /* of a variant */
     WS_PACK_OBJECT_MAX = 1 << 24 /* bytes of a code object */

@@ -91,7 +91,7 @@ static void identity_covers_ir_target_and_passes(void **state)
 
 /* A store of one entry. */
 struct shelf {
-    char build_id[65];
+    char build_id[WS_SHA256_SIZE];
     uint8_t *bytes;
     size_t size;
     int asked, found, kept;
