@@ -6,9 +6,9 @@
 #include "ir/llvm.h"
 #include "ir/tile.h"
 
-enum { LOCAL_SPACE = 3, ARRAY_ALIGNMENT = 16 };
+enum { LOCAL_SPACE = 3 };
 
-struct ws_value *ws_lds_array(struct ws_builder *b, const char *name, int bytes)
+struct ws_value *ws_lds_array(struct ws_builder *b, const char *name, int bytes, int alignment)
 {
     enum { NAME_SIZE = 512 };
     char full_name[NAME_SIZE];
@@ -18,7 +18,7 @@ struct ws_value *ws_lds_array(struct ws_builder *b, const char *name, int bytes)
     LLVMValueRef array = LLVMAddGlobalInAddressSpace(b->module, type, full_name, LOCAL_SPACE);
     LLVMSetInitializer(array, LLVMGetPoison(type));
     LLVMSetLinkage(array, LLVMInternalLinkage);
-    LLVMSetAlignment(array, ARRAY_ALIGNMENT);
+    LLVMSetAlignment(array, (unsigned)alignment);
     return ws_wrap(LLVMBuildPtrToInt(b->llvm, array, b->i32, ""));
 }
 

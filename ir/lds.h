@@ -7,9 +7,10 @@
 
 #include "ir/builder.h"
 
-/* An array of the kernel, aligned to 16 bytes: the address of its first byte. In the module it is
- * named after the kernel. */
-struct ws_value *ws_lds_array(struct ws_builder *b, const char *name, int bytes);
+/* An array of the kernel: the address of its first byte, a multiple of `alignment`. In the module
+ * it is named after the kernel. */
+enum { WS_LDS_ALIGNMENT = 16 }; /* of any access */
+struct ws_value *ws_lds_array(struct ws_builder *b, const char *name, int bytes, int alignment);
 
 /* Loads `dwords` i32 (at most 4, a power of two; or 8 as two loads, the second `second_half` bytes
  * behind the first) from address + constant. */

@@ -259,7 +259,8 @@ static void emit_jobs(struct ws_bwd *f)
     int shift = 0;
     while (1 << shift < f->tiling.target->wave_size)
         shift++;
-    f->array = ws_lds_array(b, "staged", lds_bytes(f->spec, &f->tiling));
+    f->array =
+        ws_lds_array(b, "staged", lds_bytes(f->spec, &f->tiling), ws_lds_row_alignment(f->spec));
     f->wave =
         f->tiling.waves > 1 ? ws_first_lane(b, ws_shift_right(b, f->item, shift)) : ws_i32(b, 0);
     f->lane = ws_and(b, f->item, ws_i32(b, (uint32_t)f->tiling.target->wave_size - 1));

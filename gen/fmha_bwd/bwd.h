@@ -19,6 +19,7 @@
 #define WS_GEN_FMHA_BWD_H
 
 #include "gen/kernel.h"
+#include "gen/lds_row.h"
 #include "ir/builder.h"
 #include "ir/target.h"
 #include "ir/tile.h"
@@ -33,7 +34,7 @@ enum ws_bwd_arg {
 enum {
     WS_BWD_SIDE = 16, /* of a tile */
     WS_BWD_ELEMENT_BYTES = 2,
-    WS_BWD_PIECE = 16,      /* bytes of the widest access */
+    WS_BWD_PIECE = WS_LDS_PIECE,
     WS_BWD_OUTER_MAX = 4,   /* tiles of a wave's outer rows */
     WS_BWD_INNER_MAX = 8,   /* tiles of an iteration's inner rows */
     WS_BWD_TILES_MAX = 16,  /* of a head dim */
@@ -255,9 +256,10 @@ int ws_bwd_stage_carried(struct ws_bwd *f, struct ws_value **carried[]);
 
 /* operand.c: what is read from LDS. */
 void ws_bwd_start_reads(struct ws_bwd *f);
-/* An operand at a place of the lane's; of those with two pieces, how far the second is. */
-struct ws_value *ws_bwd_read_operand(struct ws_bwd *f, struct ws_value *place, int constant,
-                                     int second_half);
+/* An operand of rows, at a chunk of the row of which the lane's `address` is, `constant` bytes on.
+ */
+struct ws_value *ws_bwd_read_chunk(struct ws_bwd *f, struct ws_value *address, int row_bytes,
+                                   int constant, int chunk);
 struct ws_value *ws_bwd_inner_rows(struct ws_bwd *f, enum ws_bwd_operand o, int tile, int chunk);
 struct ws_value *ws_bwd_inner_columns(struct ws_bwd *f, enum ws_bwd_operand o, int slice, int tile);
 struct ws_value *ws_bwd_inner_start(struct ws_bwd *f, enum ws_bwd_operand o, int tile);

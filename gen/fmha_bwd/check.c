@@ -30,16 +30,10 @@ static enum ws_status check_part(const struct ws_spec *spec, struct ws_error *er
     return WS_OK;
 }
 
-static enum ws_status check_tiles(const struct ws_bwd_tiling *t, int lds_layout,
-                                  struct ws_error *error)
+static enum ws_status check_tiles(const struct ws_bwd_tiling *t, struct ws_error *error)
 {
     const int slice = t->slice_tiles * WS_BWD_SIDE, tiles = t->dim[WS_BWD_X].tiles;
     const int wave_rows = t->waves * WS_BWD_SIDE;
-    if (lds_layout == WS_LDS_LAYOUT_SWIZZLED)
-        return ws_fail(error, WS_ERROR_SPEC,
-                       "lds_layout swizzled with kernel fmha_bwd: what it reads of LDS beside rows "
-                       "is in the order of its operands, and rows are spread by padding; set "
-                       "lds_layout: padded or plain");
     if (t->outer % wave_rows != 0)
         return ws_fail(error, WS_ERROR_SPEC,
                        "block_n %d with num_waves %d: each wave owns tiles of %d keys; block_n "
@@ -123,7 +117,7 @@ enum ws_status ws_fmha_bwd_check(const struct ws_spec *spec, struct ws_error *er
     enum ws_status status = check_part(spec, error);
     if (status != WS_OK || ws_bwd_is_of_rows(spec))
         return status;
-    status = check_tiles(&t, spec->lever[WS_LEVER_lds_layout], error);
+    status = check_tiles(&t, error);
     if (status == WS_OK && t.waves * t.target->wave_size > 1024)
         return ws_fail(error, WS_ERROR_SPEC,
                        "num_waves %d on arch %s: a workgroup has at most 1024 work-items; lower it",

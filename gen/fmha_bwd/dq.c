@@ -59,11 +59,16 @@ void ws_bwd_start_scores(struct ws_bwd *f)
     struct ws_value *scores = ws_add(b, f->array, ws_i32(b, (uint32_t)f->lds.scores));
     struct ws_value *key =
         ws_add(b, ws_mul(b, f->wave, ws_i32(b, (uint32_t)wave_keys)), ws_bwd_column(f));
-    f->write_scores = ws_add(b, ws_add(b, scores, ws_mul(b, key, ws_i32(b, WS_BWD_ELEMENT_BYTES))),
-                             ws_mul(b, ws_bwd_lane_row(f), ws_i32(b, (uint32_t)step)));
-    struct ws_value *query = ws_add(b, ws_mul(b, row, ws_i32(b, WS_BWD_SIDE)), ws_bwd_column(f));
-    f->dq_read = ws_add(b, ws_add(b, scores, ws_mul(b, query, ws_i32(b, (uint32_t)step))),
-                        ws_bwd_group(f, f->tiling.chunk_step * WS_BWD_ELEMENT_BYTES));
+    struct ws_value *lane_row = ws_bwd_lane_row(f);
+    struct ws_value *lane_bytes = ws_mul(b, lane_row, ws_i32(b, (uint32_t)step));
+    key = ws_mul(b, key, ws_i32(b, WS_BWD_ELEMENT_BYTES));
+    key = ws_lds_row_turned(b, f->spec, key, step, lane_row);
+    f->write_scores = ws_add(b, ws_add(b, scores, key), lane_bytes);
+    struct ws_value *column = ws_bwd_column(f);
+    struct ws_value *query = ws_add(b, ws_mul(b, row, ws_i32(b, WS_BWD_SIDE)), column);
+    struct ws_value *group = ws_bwd_group(f, f->tiling.chunk_step * WS_BWD_ELEMENT_BYTES);
+    group = ws_lds_row_turned(b, f->spec, group, step, column);
+    f->dq_read = ws_add(b, ws_add(b, scores, ws_mul(b, query, ws_i32(b, (uint32_t)step))), group);
 }
 
 /* Past the last query and in padding nothing is added. */
@@ -108,8 +113,7 @@ void ws_bwd_add_dq(struct ws_bwd *f, struct ws_value *first_inner, bool is_full)
     for (int t = 0; t < f->tiling.dq_tiles; t++)
         sum[t] = zeros;
     for (int c = 0; c < chunks; c++) {
-        struct ws_value *a = ws_bwd_read_operand(
-            f, f->dq_read, c * f->tiling.chunk * WS_BWD_ELEMENT_BYTES, WS_BWD_PIECE);
+        struct ws_value *a = ws_bwd_read_chunk(f, f->dq_read, f->lds.score_row_bytes, 0, c);
         for (int t = 0; t < f->tiling.dq_tiles; t++)
             sum[t] = ws_multiply(b, f->tiling.atom, a, ws_bwd_dq_key(f, t, c), sum[t]);
     }

@@ -18,8 +18,9 @@ void ws_bwd_start_reads(struct ws_bwd *f)
     struct ws_value *part = ws_bwd_group(f, f->tiling.is_exchanged ? 0 : GROUP_BYTES);
     struct ws_value *piece = ws_mul(b, column, ws_i32(b, WS_BWD_PIECE));
     /* The same for both operands: where they begin is a constant of the instructions. */
-    struct ws_value *row =
-        ws_mul(b, column, ws_i32(b, (uint32_t)f->tiling.dim[WS_BWD_X].row_bytes));
+    const int row_bytes = f->tiling.dim[WS_BWD_X].row_bytes;
+    struct ws_value *row = ws_mul(b, column, ws_i32(b, (uint32_t)row_bytes));
+    group = ws_lds_row_turned(b, f->spec, group, row_bytes, column);
     f->read_rows = ws_opaque(b, ws_add(b, f->array, ws_add(b, row, group)));
     f->read_columns = ws_opaque(b, ws_add(b, f->array, ws_add(b, piece, part)));
     f->read_starts =
@@ -33,20 +34,26 @@ void ws_bwd_start_reads(struct ws_bwd *f)
     f->exchange_store = ws_add(b, f->exchange_load, ws_bwd_group(f, GROUP_BYTES));
 }
 
-struct ws_value *ws_bwd_read_operand(struct ws_bwd *f, struct ws_value *place, int constant,
-                                     int second_half)
+struct ws_value *ws_bwd_read_chunk(struct ws_bwd *f, struct ws_value *address, int row_bytes,
+                                   int constant, int chunk)
 {
-    if (f->tiling.is_exchanged)
-        return ws_lds_load_split(&f->b, place, constant, second_half, 2 * piece_dwords(),
-                                 WS_BWD_PIECE);
-    return ws_lds_load(&f->b, place, constant, piece_dwords(), WS_BWD_PIECE);
+    struct ws_builder *b = &f->b;
+    struct ws_value *operand = NULL;
+    for (int piece = 0; piece < f->tiling.run * WS_BWD_ELEMENT_BYTES; piece += WS_BWD_PIECE) {
+        const int bytes = chunk * f->tiling.chunk * WS_BWD_ELEMENT_BYTES + piece;
+        struct ws_lds_step step = ws_lds_row_step(b, f->spec, address, row_bytes, 0, bytes);
+        struct ws_value *part =
+            ws_lds_load(b, step.address, constant + step.constant, piece_dwords(), WS_BWD_PIECE);
+        operand = operand ? ws_concatenate(b, operand, part) : part;
+    }
+    return operand;
 }
 
 struct ws_value *ws_bwd_inner_rows(struct ws_bwd *f, enum ws_bwd_operand o, int tile, int chunk)
 {
-    const int constant = f->lds.rows[o] + tile * WS_BWD_SIDE * f->tiling.dim[o].row_bytes +
-                         chunk * f->tiling.chunk * WS_BWD_ELEMENT_BYTES;
-    return ws_bwd_read_operand(f, f->read_rows, constant, WS_BWD_PIECE);
+    const int row_bytes = f->tiling.dim[o].row_bytes;
+    return ws_bwd_read_chunk(f, f->read_rows, row_bytes,
+                             f->lds.rows[o] + tile * WS_BWD_SIDE * row_bytes, chunk);
 }
 
 /* Column t of the rows, element by element, in the order of the scores of a lane. */
@@ -60,9 +67,10 @@ static struct ws_value *gather(struct ws_bwd *f, enum ws_bwd_operand o, int slic
         (tile / dim->deal * WS_BWD_SIDE * dim->deal + tile % dim->deal) * WS_BWD_ELEMENT_BYTES;
     struct ws_value *column =
         ws_mul(b, ws_bwd_column(f), ws_i32(b, (uint32_t)(dim->deal * WS_BWD_ELEMENT_BYTES)));
-    struct ws_value *row = f->tiling.is_exchanged
-                               ? ws_i32(b, 0)
-                               : ws_mul(b, ws_bwd_lane_row(f), ws_i32(b, (uint32_t)dim->row_bytes));
+    struct ws_value *row = f->tiling.is_exchanged ? ws_i32(b, 0) : ws_bwd_lane_row(f);
+    column = ws_lds_row_turned(b, f->spec, column, dim->row_bytes, row);
+    if (!f->tiling.is_exchanged)
+        row = ws_mul(b, row, ws_i32(b, (uint32_t)dim->row_bytes));
     struct ws_value *place = ws_add(b, ws_add(b, f->array, column), row);
     struct ws_value *operand = ws_undefined_i32s(b, elements / 2), *pair = NULL;
     for (int e = 0; e < elements; e++) {
@@ -70,9 +78,9 @@ static struct ws_value *gather(struct ws_bwd *f, enum ws_bwd_operand o, int slic
         const int in_tile = atom->c(group * WS_BWD_SIDE, e % own).row;
         const int t = f->tiling.is_exchanged ? slice : slice * f->tiling.slice_tiles + e / own;
         pair = e % 2 == 0 ? ws_undefined_i32s(b, 1) : pair;
-        pair = ws_lds_load_half(
-            b, place, f->lds.rows[o] + first + (t * WS_BWD_SIDE + in_tile) * dim->row_bytes, pair,
-            e % 2 == 1);
+        struct ws_lds_step step =
+            ws_lds_row_step(b, f->spec, place, dim->row_bytes, t * WS_BWD_SIDE + in_tile, first);
+        pair = ws_lds_load_half(b, step.address, f->lds.rows[o] + step.constant, pair, e % 2 == 1);
         if (e % 2 == 1)
             operand = ws_set_element(b, operand, e / 2, pair);
     }
@@ -85,7 +93,10 @@ struct ws_value *ws_bwd_inner_columns(struct ws_bwd *f, enum ws_bwd_operand o, i
     const int constant = f->lds.columns[o] + (slice * f->tiling.dim[o].tiles + tile) * fragment;
     if (!f->tiling.has_columns)
         return gather(f, o, slice, tile);
-    return ws_bwd_read_operand(f, f->read_columns, constant, GROUP_BYTES);
+    if (f->tiling.is_exchanged)
+        return ws_lds_load_split(&f->b, f->read_columns, constant, GROUP_BYTES, 2 * piece_dwords(),
+                                 WS_BWD_PIECE);
+    return ws_lds_load(&f->b, f->read_columns, constant, piece_dwords(), WS_BWD_PIECE);
 }
 
 struct ws_value *ws_bwd_inner_start(struct ws_bwd *f, enum ws_bwd_operand o, int tile)

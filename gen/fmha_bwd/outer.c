@@ -66,14 +66,17 @@ static struct ws_value *load_chunk(struct ws_bwd *f, const struct ws_view *view,
     return ws_concatenate(b, part, ws_splat(b, ws_i32(b, 0), dwords - left / 2));
 }
 
-/* An operand's pieces side by side in LDS. */
-static void store_operand(struct ws_bwd *f, struct ws_value *place, int constant,
-                          struct ws_value *operand)
+/* What ws_bwd_read_chunk reads. */
+static void store_chunk(struct ws_bwd *f, struct ws_value *address, int row_bytes, int constant,
+                        int chunk, struct ws_value *operand)
 {
     const int dwords = WS_BWD_PIECE / 4;
-    for (int i = 0; i < f->tiling.run / 2; i += dwords)
-        ws_lds_store(&f->b, place, constant + i * 4, ws_slice(&f->b, operand, i, dwords),
-                     WS_BWD_PIECE);
+    for (int i = 0; i < f->tiling.run / 2; i += dwords) {
+        const int bytes = chunk * f->tiling.chunk * WS_BWD_ELEMENT_BYTES + i * 4;
+        struct ws_lds_step step = ws_lds_row_step(&f->b, f->spec, address, row_bytes, 0, bytes);
+        ws_lds_store(&f->b, step.address, constant + step.constant,
+                     ws_slice(&f->b, operand, i, dwords), WS_BWD_PIECE);
+    }
 }
 
 static bool is_own_staged(const struct ws_bwd *f, enum ws_bwd_operand o)
@@ -81,27 +84,32 @@ static bool is_own_staged(const struct ws_bwd *f, enum ws_bwd_operand o)
     return f->job == WS_BWD_KEYS && o == WS_BWD_Y && f->tiling.stages_own;
 }
 
-static int own_constant(const struct ws_bwd *f, int tile, int chunk)
+static int own_row_bytes(const struct ws_bwd *f)
 {
-    return f->lds.own + tile * WS_BWD_SIDE * f->tiling.dim[WS_BWD_Y].row_bytes +
-           chunk * f->tiling.chunk * WS_BWD_ELEMENT_BYTES;
+    return f->tiling.dim[WS_BWD_Y].row_bytes;
+}
+
+static int own_constant(const struct ws_bwd *f, int tile)
+{
+    return f->lds.own + tile * WS_BWD_SIDE * own_row_bytes(f);
 }
 
 struct ws_value *ws_bwd_own(struct ws_bwd *f, enum ws_bwd_operand o, int tile, int chunk)
 {
     if (!is_own_staged(f, o))
         return f->own[o][tile][chunk];
-    return ws_bwd_read_operand(f, f->own_place, own_constant(f, tile, chunk), WS_BWD_PIECE);
+    return ws_bwd_read_chunk(f, f->own_place, own_row_bytes(f), own_constant(f, tile), chunk);
 }
 
 static void start_own(struct ws_bwd *f)
 {
     struct ws_builder *b = &f->b;
     const int wave_rows = f->tiling.outer_tiles * WS_BWD_SIDE;
-    struct ws_value *row =
-        ws_add(b, ws_mul(b, f->wave, ws_i32(b, (uint32_t)wave_rows)), ws_bwd_column(f));
-    row = ws_mul(b, row, ws_i32(b, (uint32_t)f->tiling.dim[WS_BWD_Y].row_bytes));
+    struct ws_value *column = ws_bwd_column(f);
+    struct ws_value *row = ws_add(b, ws_mul(b, f->wave, ws_i32(b, (uint32_t)wave_rows)), column);
+    row = ws_mul(b, row, ws_i32(b, (uint32_t)own_row_bytes(f)));
     struct ws_value *group = ws_bwd_group(f, f->tiling.chunk_step * WS_BWD_ELEMENT_BYTES);
+    group = ws_lds_row_turned(b, f->spec, group, own_row_bytes(f), column);
     f->own_place = ws_opaque(b, ws_add(b, f->array, ws_add(b, row, group)));
 }
 
@@ -126,7 +134,8 @@ void ws_bwd_load_outer(struct ws_bwd *f)
             for (int c = 0; c < dim->chunks; c++) {
                 f->own[o][n][c] = load_chunk(f, &view, dim, c, offset);
                 if (is_own_staged(f, o))
-                    store_operand(f, f->own_place, own_constant(f, n, c), f->own[o][n][c]);
+                    store_chunk(f, f->own_place, own_row_bytes(f), own_constant(f, n), c,
+                                f->own[o][n][c]);
             }
         }
     }
@@ -210,18 +219,13 @@ static struct ws_value *load_key_run(struct ws_bwd *f, const struct ws_view *vie
     return operand;
 }
 
-/* Bytes of a row of head dims in LDS: as of dS, whose rows hold the same keys. */
-static int key_constant(const struct ws_bwd *f, int tile, int chunk)
-{
-    return f->lds.keys + tile * WS_BWD_SIDE * f->lds.score_row_bytes +
-           chunk * f->tiling.chunk * WS_BWD_ELEMENT_BYTES;
-}
-
 struct ws_value *ws_bwd_dq_key(struct ws_bwd *f, int tile, int chunk)
 {
     if (!f->tiling.stages_keys)
         return f->dq_keys[tile][chunk];
-    return ws_bwd_read_operand(f, f->dq_key_read, key_constant(f, tile, chunk), WS_BWD_PIECE);
+    const int row_bytes = f->lds.score_row_bytes; /* as of dS, whose rows hold the same keys */
+    return ws_bwd_read_chunk(f, f->dq_key_read, row_bytes,
+                             f->lds.keys + tile * WS_BWD_SIDE * row_bytes, chunk);
 }
 
 /* The waves share the work, operand by operand. Of the lane: an offset in K of the first chunk's
@@ -233,9 +237,12 @@ static void stage_dq_keys(struct ws_bwd *f, const struct ws_view *view, struct w
     struct ws_value *group = ws_bwd_group(f, f->tiling.chunk_step);
     struct ws_value *lane = ws_mul(b, ws_bwd_column(f), ws_i32(b, WS_BWD_ELEMENT_BYTES));
     lane = ws_add(b, lane, ws_mul(b, group, stride));
-    struct ws_value *row = ws_mul(b, ws_bwd_column(f), ws_i32(b, (uint32_t)f->lds.score_row_bytes));
-    row = ws_add(b, row, ws_mul(b, group, ws_i32(b, WS_BWD_ELEMENT_BYTES)));
-    row = ws_opaque(b, ws_add(b, f->array, row));
+    const int row_bytes = f->lds.score_row_bytes;
+    struct ws_value *column = ws_bwd_column(f);
+    struct ws_value *row = ws_mul(b, column, ws_i32(b, (uint32_t)row_bytes));
+    struct ws_value *group_bytes = ws_mul(b, group, ws_i32(b, WS_BWD_ELEMENT_BYTES));
+    group_bytes = ws_lds_row_turned(b, f->spec, group_bytes, row_bytes, column);
+    row = ws_opaque(b, ws_add(b, f->array, ws_add(b, row, group_bytes)));
     struct ws_loop loop;
     struct ws_value *i = ws_loop_begin(b, &loop, f->wave, ws_i32(b, (uint32_t)(tiles * chunks)),
                                        (uint32_t)f->tiling.waves, NULL, 0);
@@ -245,10 +252,10 @@ static void stage_dq_keys(struct ws_bwd *f, const struct ws_view *view, struct w
     struct ws_value *dim_bytes = ws_mul(b, tile, ws_i32(b, WS_BWD_SIDE * WS_BWD_ELEMENT_BYTES));
     struct ws_value *offset = ws_add(b, lane, ws_add(b, ws_mul(b, key, stride), dim_bytes));
     struct ws_value *operand = load_key_run(f, view, offset, stride, 0);
-    struct ws_value *place =
-        ws_add(b, ws_mul(b, tile, ws_i32(b, (uint32_t)(WS_BWD_SIDE * f->lds.score_row_bytes))),
-               ws_mul(b, key, ws_i32(b, WS_BWD_ELEMENT_BYTES)));
-    store_operand(f, ws_add(b, row, place), f->lds.keys, operand);
+    struct ws_value *in_row = ws_mul(b, key, ws_i32(b, WS_BWD_ELEMENT_BYTES));
+    struct ws_value *first = ws_mul(b, tile, ws_i32(b, (uint32_t)(WS_BWD_SIDE * row_bytes)));
+    row = ws_lds_row_split(b, f->spec, row, row_bytes, &in_row);
+    store_chunk(f, ws_add(b, row, ws_add(b, first, in_row)), row_bytes, f->lds.keys, 0, operand);
     ws_loop_end(b, &loop);
 }
 
@@ -264,10 +271,13 @@ void ws_bwd_load_dq_keys(struct ws_bwd *f)
                                     f->first_outer, left, f->tiling.outer, dim->dim);
     struct ws_value *first = ws_mul(b, f->wave, ws_i32(b, (uint32_t)f->tiling.dq_tiles));
     first = ws_remainder(b, first, ws_i32(b, (uint32_t)dim->tiles));
-    struct ws_value *d = ws_add(b, ws_mul(b, first, ws_i32(b, WS_BWD_SIDE)), ws_bwd_column(f));
+    struct ws_value *column = ws_bwd_column(f);
+    struct ws_value *d = ws_add(b, ws_mul(b, first, ws_i32(b, WS_BWD_SIDE)), column);
     if (f->tiling.stages_keys) {
-        struct ws_value *row = ws_mul(b, d, ws_i32(b, (uint32_t)f->lds.score_row_bytes));
+        const int row_bytes = f->lds.score_row_bytes;
+        struct ws_value *row = ws_mul(b, d, ws_i32(b, (uint32_t)row_bytes));
         struct ws_value *group = ws_bwd_group(f, f->tiling.chunk_step * WS_BWD_ELEMENT_BYTES);
+        group = ws_lds_row_turned(b, f->spec, group, row_bytes, column);
         f->dq_key_read = ws_opaque(b, ws_add(b, f->array, ws_add(b, row, group)));
         stage_dq_keys(f, &view, stride);
         return;

@@ -181,13 +181,16 @@ static struct ws_value *probabilities(struct ws_bwd *f, struct ws_bwd_scores *sc
 }
 
 /* dS in rows of queries, for dQ. */
-static void store_scores(struct ws_bwd *f, int t, int n, struct ws_value *packed)
+static void store_scores(struct ws_bwd *f, struct ws_value *place, int t, int n,
+                         struct ws_value *packed)
 {
-    for (int e = 0; e < f->tiling.atom->c_elements; e++)
-        ws_lds_store_half(&f->b, f->write_scores,
-                          (t * WS_BWD_SIDE + ws_bwd_element_row(f, e)) * f->lds.score_row_bytes +
-                              n * WS_BWD_SIDE * WS_BWD_ELEMENT_BYTES,
-                          ws_element(&f->b, packed, e / 2), e % 2 == 1);
+    for (int e = 0; e < f->tiling.atom->c_elements; e++) {
+        struct ws_lds_step step = ws_lds_row_step(&f->b, f->spec, place, f->lds.score_row_bytes,
+                                                  t * WS_BWD_SIDE + ws_bwd_element_row(f, e),
+                                                  n * WS_BWD_SIDE * WS_BWD_ELEMENT_BYTES);
+        ws_lds_store_half(&f->b, step.address, step.constant, ws_element(&f->b, packed, e / 2),
+                          e % 2 == 1);
+    }
 }
 
 /* P and dS of all score tiles, packed. */
@@ -195,6 +198,9 @@ static void differentiate(struct ws_bwd *f, struct ws_value *first, bool is_mask
                           tiles sums[WS_BWD_OPERANDS], tiles packed[WS_BWD_OPERANDS])
 {
     struct ws_builder *b = &f->b;
+    const bool is_fused = f->job == WS_BWD_KEYS && f->tiling.is_fused;
+    struct ws_value *place =
+        is_fused ? ws_lds_row_anew(b, f->spec, f->write_scores, f->lds.score_row_bytes) : NULL;
     for (int n = 0; n < f->tiling.outer_tiles; n++) {
         struct limits limits = is_masked ? find_limits(f, first, n) : (struct limits){0};
         for (int t = 0; t < f->tiling.inner_tiles; t++) {
@@ -212,8 +218,8 @@ static void differentiate(struct ws_bwd *f, struct ws_value *first, bool is_mask
             packed[WS_BWD_X][t][n] = packed_pairs(f, WS_BWD_X, ds);
             if (f->job == WS_BWD_KEYS)
                 packed[WS_BWD_Y][t][n] = packed_pairs(f, WS_BWD_Y, p);
-            if (f->job == WS_BWD_KEYS && f->tiling.is_fused)
-                store_scores(f, t, n, packed[WS_BWD_X][t][n]);
+            if (is_fused)
+                store_scores(f, place, t, n, packed[WS_BWD_X][t][n]);
         }
     }
 }

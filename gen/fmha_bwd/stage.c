@@ -112,6 +112,7 @@ static struct share share_of(struct ws_bwd *f, enum ws_bwd_operand o, bool is_un
         share.source =
             ws_select(b, ws_compare(b, WS_SIGNED_LESS, z, ws_i32(b, (uint32_t)(dim->dim / wide))),
                       share.source, ws_i32(b, (uint32_t)INT32_MIN));
+    bytes = ws_lds_row_turned(b, f->spec, bytes, dim->row_bytes, row);
     share.rows = ws_add(b, f->array, ws_add(b, times(f, row, dim->row_bytes), bytes));
     share.rows = plus(f, share.rows, f->lds.rows[o]);
     return share;
@@ -447,9 +448,12 @@ static void store_round(struct ws_bwd *f, struct ws_bwd_round *round)
         ws_lds_store(b, round->rows, 0, round->loaded[0], WS_BWD_PIECE);
         return;
     }
-    for (int y = 0; y < UNIT; y++)
-        ws_lds_store(b, round->rows, y * round->row_step * round->row_bytes, round->loaded[y],
-                     UNIT_BYTES);
+    struct ws_value *rows = ws_lds_row_anew(b, f->spec, round->rows, round->row_bytes);
+    for (int y = 0; y < UNIT; y++) {
+        struct ws_lds_step step =
+            ws_lds_row_step(b, f->spec, rows, round->row_bytes, y * round->row_step, 0);
+        ws_lds_store(b, step.address, step.constant, round->loaded[y], UNIT_BYTES);
+    }
     for (int j = 0; j < UNIT; j++)
         ws_lds_store(b, round->columns, round->next_column[j], unit_dim(f, round, j), UNIT_BYTES);
 }

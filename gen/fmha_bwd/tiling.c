@@ -8,12 +8,11 @@ static int round_up(int x, int to)
 
 static struct ws_bwd_dim dim_of(const struct ws_spec *spec, const struct ws_bwd_tiling *t, int dim)
 {
-    const bool is_padded = spec->lever[WS_LEVER_lds_layout] == WS_LDS_LAYOUT_PADDED;
     struct ws_bwd_dim d = {.dim = dim, .padded = round_up(dim, t->chunk)};
     d.tiles = d.padded / WS_BWD_SIDE;
     d.chunks = d.padded / t->chunk;
     d.deal = d.tiles % 4 == 0 ? 4 : d.tiles % 2 == 0 ? 2 : 1;
-    d.row_bytes = d.padded * WS_BWD_ELEMENT_BYTES + (is_padded ? WS_BWD_PIECE : 0);
+    d.row_bytes = ws_lds_row_bytes(spec, d.padded);
     return d;
 }
 
@@ -59,7 +58,6 @@ struct ws_bwd_lds ws_bwd_lds(const struct ws_spec *spec, const struct ws_bwd_til
                              enum ws_bwd_job job)
 {
     const int f32_bytes = 4, operands = 2;
-    const bool is_padded = spec->lever[WS_LEVER_lds_layout] == WS_LDS_LAYOUT_PADDED;
     const bool is_keys = job == WS_BWD_KEYS;
     struct ws_bwd_lds lds = {.bytes = 0};
     for (int o = 0; o < WS_BWD_OPERANDS; o++) {
@@ -74,7 +72,7 @@ struct ws_bwd_lds ws_bwd_lds(const struct ws_spec *spec, const struct ws_bwd_til
     lds.starts = lds.bytes;
     lds.bytes += is_keys ? operands * t->inner * f32_bytes : 0;
     lds.scores = lds.bytes;
-    lds.score_row_bytes = t->outer * WS_BWD_ELEMENT_BYTES + (is_padded ? WS_BWD_PIECE : 0);
+    lds.score_row_bytes = ws_lds_row_bytes(spec, t->outer);
     lds.bytes += is_keys && t->is_fused ? t->inner * lds.score_row_bytes : 0;
     lds.keys = lds.bytes;
     if (is_keys && t->is_fused && t->stages_keys)

@@ -132,7 +132,8 @@ void ws_fwd_stage_queries(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
     const int bytes = ws_fwd_key_row_bytes(f->spec), lanes = f->tiling.target->wave_size;
-    struct ws_value *array = ws_lds_array(b, "queries", ws_fwd_workgroup_rows(f->spec) * bytes);
+    struct ws_value *array =
+        ws_lds_array(b, "queries", ws_fwd_workgroup_rows(f->spec) * bytes, WS_LDS_ALIGNMENT);
     struct ws_value *wave = ws_shift_right(b, ws_work_item(b), ws_fwd_log2(lanes));
     struct ws_value *row = ws_mul(b, wave, ws_i32(b, (uint32_t)(f->rows * f->tiling.side)));
     row = ws_add(b, row, ws_fwd_column(f));

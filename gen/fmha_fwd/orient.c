@@ -322,7 +322,7 @@ void ws_fwd_start_operands(struct ws_fwd *f)
     const int bytes = ws_fwd_slab_bytes(f->spec);
     if (bytes == 0)
         return;
-    struct ws_value *slab = ws_lds_array(b, "p", bytes);
+    struct ws_value *slab = ws_lds_array(b, "p", bytes, WS_LDS_ALIGNMENT);
     if (f->wave)
         slab = ws_add(b, slab, ws_mul(b, f->wave, ws_i32(b, (uint32_t)(f->rows * SLAB))));
     struct ws_value *query = lane_row(f), *key = ws_fwd_column(f);

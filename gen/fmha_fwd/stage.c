@@ -271,7 +271,7 @@ void ws_fwd_stage_start(struct ws_fwd *f)
     if (ws_fwd_stages_values(spec))
         stage->buffer_bytes += ws_fwd_value_bytes(spec, block, value_dim);
     const int bytes = stage->buffer_bytes * spec->lever[WS_LEVER_stages];
-    struct ws_value *array = ws_lds_array(b, "staged", bytes);
+    struct ws_value *array = ws_lds_array(b, "staged", bytes, WS_LDS_ALIGNMENT);
     stage->phase = spec->lever[WS_LEVER_stages] > 1 ? ws_i32(b, 0) : NULL;
     stage->array = array;
     if (is_dma(f)) {

@@ -158,7 +158,7 @@ static void multiply_block(struct ws_gemm *g)
 static void start(struct ws_gemm *g)
 {
     struct ws_builder *b = &g->b;
-    g->array = ws_lds_array(b, "staged", g->tiling.lds_bytes);
+    g->array = ws_lds_array(b, "staged", g->tiling.lds_bytes, WS_LDS_ALIGNMENT);
     g->phase = g->tiling.lds_bytes > g->tiling.buffer_bytes ? ws_i32(b, 0) : NULL;
     for (int s = 0; s < WS_GEMM_SIDES; s++) {
         start_copy(g, &g->operand[s]);

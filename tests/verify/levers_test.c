@@ -134,6 +134,8 @@ static const struct claim {
     {"bwd", "schedule=groups", "sched_steps", "8", "4", CODE, 0},
     {"bwd", "", "causal_peel", "0", "1", CODE, 0},
     {"bwd", "", "causal_peel", "1", "0", CODE, 0},
+    {"bwd", "", "lds_layout", "padded", "swizzled", LDS_BYTES, 1},
+    {"bwd", "", "lds_layout", "swizzled", "plain", VECTOR, 1},
     {"bwd", "", "own_v", "reg", "lds", LDS_BYTES, -1},
     {"bwd", "", "own_v", "lds", "reg", LDS_BYTES, 1},
     {"bwd", "dq_mode=atomic", "dq_k", "reg", "lds", LDS_BYTES, -1},
