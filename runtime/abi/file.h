@@ -9,6 +9,11 @@
  * pipe, or nothing at all. */
 const char *ws_file_misfit(const char *path);
 
+/* The file that a path is a name of: where its symbolic links lead, whether there is anything or
+ * not. A rename to the path itself would replace the first link. malloc'ed; NULL: errno says what
+ * is wrong. */
+char *ws_file_target(const char *path);
+
 /* Writes all of it, whatever signals come; false: errno says what is wrong. */
 bool ws_file_write(int file, const void *bytes, size_t size);
 

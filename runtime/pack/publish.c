@@ -78,14 +78,20 @@ enum ws_status ws_publish(const char *path, const void *bytes, size_t size, stru
 {
     struct stat info;
     const char *misfit = ws_file_misfit(path);
-    char *name = NULL;
+    char *target = NULL, *name = NULL;
     if (!misfit && stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         misfit = "a pipe or a socket";
     if (misfit)
         return ws_fail(error, WS_ERROR_IO, "cannot write '%s': it is %s", path, misfit);
-    if (asprintf(&name, "%s.tmp", path) < 0)
+    target = ws_file_target(path);
+    if (!target && errno != ENOMEM)
+        return fail("write", path, error);
+    if (!target || asprintf(&name, "%s.tmp", target) < 0) {
+        free(target);
         return ws_fail(error, WS_ERROR_MEMORY, "out of memory for a path");
-    const enum ws_status status = publish(name, path, bytes, size, error);
+    }
+    const enum ws_status status = publish(name, target, bytes, size, error);
     free(name);
+    free(target);
     return status;
 }

@@ -6,7 +6,8 @@
 
 #include "runtime/abi/status.h"
 
-/* Writes bytes to PATH.tmp, syncs them and renames it to PATH. PATH.tmp is locked meanwhile
+/* Writes bytes to PATH.tmp, syncs them and renames it to PATH, both where a symbolic link PATH
+ * leads. PATH.tmp is locked meanwhile
  * (WS_ERROR_IO: another writer is at it); what a killed writer left of it is used again. On failure
  * PATH is as it was, and PATH.tmp gone. */
 enum ws_status ws_publish(const char *path, const void *bytes, size_t size, struct ws_error *error);

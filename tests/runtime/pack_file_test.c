@@ -110,6 +110,45 @@ static void places_that_cannot_be_written_are_refused(void **state)
     }
 }
 
+static void point(const char *link, const char *at)
+{
+    remove(link);
+    assert_int_equal(symlink(at, link), 0);
+}
+
+/* What a link leads to is written, in a folder of its own, whether it is there or not. */
+static void links_are_followed(void **state)
+{
+    char inner[SCRATCH_PATH + 16], target[SCRATCH_PATH + 32], second[SCRATCH_PATH + 32];
+    struct ws_error error = {0};
+    struct stat info;
+    (void)state;
+    snprintf(inner, sizeof inner, "%s/inner", folder);
+    snprintf(target, sizeof target, "%s/target.pack", inner);
+    snprintf(second, sizeof second, "%s/second", inner);
+    assert_int_equal(mkdir(inner, 0700), 0);
+    point(path, "inner/second");
+    point(second, "target.pack");
+    for (size_t kernels = 3; kernels <= 6; kernels += 3) {
+        assert_ok(write_rows(kernels, &error), &error);
+        assert_true(lstat(path, &info) == 0 && S_ISLNK(info.st_mode));
+        assert_true(lstat(second, &info) == 0 && S_ISLNK(info.st_mode));
+        assert_true(lstat(target, &info) == 0 && S_ISREG(info.st_mode));
+        assert_int_equal(count_variants(), kernels == 3 ? 4 : 8);
+        assert_int_equal(access(temporary, F_OK), -1);
+    }
+    point(second, target); /* by its full name */
+    assert_ok(write_rows(3, &error), &error);
+    assert_int_equal(count_variants(), 4);
+    point(second, "../some.pack");
+    assert_int_equal(write_rows(3, &error), WS_ERROR_IO);
+    assert_says(&error, "symbolic links");
+    remove(second);
+    remove(target);
+    assert_int_equal(rmdir(inner), 0); /* nothing else is left in it */
+    remove(path);
+}
+
 /* A pack of each schema that was released, which every later library reads. */
 static void released_schemas_stay_readable(void **state)
 {
@@ -240,6 +279,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(many_writers_leave_a_whole_pack),
         cmocka_unit_test(a_full_disk_loses_nothing),
         cmocka_unit_test(places_that_cannot_be_written_are_refused),
+        cmocka_unit_test(links_are_followed),
         cmocka_unit_test(released_schemas_stay_readable),
         cmocka_unit_test(fields_of_specs_are_columns),
         cmocka_unit_test(the_document_is_up_to_date),

@@ -260,6 +260,20 @@ grep -q 'no space left' -i stderr.txt || fail "full stdout: $(cat stderr.txt)"
 [ "$(ls small)" = k.hsaco ] || fail "compile left files: $(ls small)"
 [ "$(stat -c %a small/k.hsaco)" = "$(printf '%o' $((0666 & ~0$(umask))))" ] || fail 'file mode'
 
+# What a link leads to is written, and the link stays
+mkdir small/target
+ln -s target/k.ll small/link
+for there in 'not there yet' there; do
+    "$wavesmith" emit good.yaml -o small/link || fail "emit to a link: $there"
+    [ "$(readlink small/link)" = target/k.ll ] || fail "a link was replaced: $there"
+    grep -q '^; ModuleID' small/target/k.ll || fail "a link's target was not written: $there"
+    echo before >small/target/k.ll
+done
+[ "$(ls small/target)" = k.ll ] || fail "a link's target was not all: $(ls small/target)"
+ln -s loop small/loop
+expect 2 'cannot write .small/loop.*symbolic links' "$wavesmith" emit good.yaml -o small/loop
+rm -r small/target small/link small/loop
+
 # A comgr holds an LLVM of its own: it is opened outside this program, whoever asks for it
 WS_COMGR_LIBRARY="$fake_comgr" FAKE_COMGR_HOST=hosts.txt FAKE_COMGR_LLVM=20 "$wavesmith" compile \
     good.yaml -o k.hsaco >stdout.txt || fail "compile by auto: $(cat stdout.txt)"

@@ -122,9 +122,11 @@ static enum ws_status replace(const char *path, const struct content *content,
         return io_error(error, "write", path, EISDIR);
     if (exists && !S_ISREG(existing.st_mode))
         return write_directly(path, content->bytes, content->size, error);
-    int code = write_unnamed(path, content);
+    char *target = ws_file_target(path);
+    int code = target ? write_unnamed(target, content) : errno;
     if (code < 0)
-        code = write_temporary(path, content);
+        code = write_temporary(target, content);
+    free(target);
     return code == 0 ? WS_OK : io_error(error, "write", path, code);
 }
 

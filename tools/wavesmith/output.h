@@ -10,8 +10,9 @@
 #include "runtime/abi/status.h"
 
 /* Writes `size` bytes to `path`: to a temporary file beside it, which is renamed once everything is
- * on the disk. A path that exists and is no regular file (a pipe, a device) is written directly.
- * WS_ERROR_IO names the path and the reason; then no file has appeared or changed. */
+ * on the disk. What a symbolic link leads to is written, and the link stays. A path that exists and
+ * is no regular file (a pipe, a device) is written directly. WS_ERROR_IO names the path and the
+ * reason; then no file has appeared or changed. */
 enum ws_status ws_write_file(const char *path, const void *bytes, size_t size,
                              struct ws_error *error);
 
