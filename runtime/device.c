@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,10 +198,14 @@ enum ws_status ws_device_wait(struct ws_device *device, void *stream, double tim
                               struct ws_error *error)
 {
     static const struct timespec pause = {.tv_nsec = 50000};
+    if (isnan(timeout_seconds))
+        return ws_fail(error, WS_ERROR_ARGUMENT,
+                       "timeout_seconds is %g; it should be 0 or more, or below 0 to wait for ever",
+                       timeout_seconds);
     enum ws_status status = ws_device_use(device, error);
     if (status != WS_OK)
         return status;
-    if (timeout_seconds < 0)
+    if (timeout_seconds < 0 || isinf(timeout_seconds))
         return WS_HIP_CALL(device->driver, error, hipStreamSynchronize, stream);
     double end = seconds_now() + timeout_seconds;
     int code = device->driver->hip.hipStreamQuery(stream);

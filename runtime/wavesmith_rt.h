@@ -134,8 +134,9 @@ struct ws_launch {
 WS_API enum ws_status ws_kernel_launch(struct ws_kernel *kernel, const struct ws_launch *launch,
                                        struct ws_error *error);
 
-/* Waits for the stream (NULL: the default one). timeout_seconds < 0 waits for ever; else it asks
- * now and then, and WS_ERROR_TIMEOUT leaves the stream running. */
+/* Waits for the stream (NULL: the default one). A timeout_seconds below 0 or infinite waits for
+ * ever; else it asks now and then, at 0 once, and WS_ERROR_TIMEOUT leaves the stream running.
+ * WS_ERROR_ARGUMENT: it is not a number. */
 WS_API enum ws_status ws_device_wait(struct ws_device *device, void *stream, double timeout_seconds,
                                      struct ws_error *error);
 

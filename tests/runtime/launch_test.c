@@ -1,5 +1,7 @@
 /* Modules, kernels and launches on a stand-in for the HIP driver: what reaches it, and what must
  * not. */
+#include <math.h>
+
 #include "tests/runtime/fake_driver.h"
 
 static struct bytes gfx1151, gfx942, gfx942_any; /* gfx942:xnack+, and either way */
@@ -339,6 +341,7 @@ static void time_is_the_mean_of_one_launch(void **state)
 
 static void waiting_ends(void **state)
 {
+    static const double endless[] = {-1, -INFINITY, INFINITY};
     (void)state;
     int stream = 0;
     struct ws_error error;
@@ -349,9 +352,16 @@ static void waiting_ends(void **state)
     setting.fake->busy_queries = 1 << 30;
     assert_int_equal(ws_device_wait(setting.device, NULL, 0.01, &error), WS_ERROR_TIMEOUT);
     assert_says(&error, "0.01 s");
+    assert_int_equal(ws_device_wait(setting.device, NULL, 0, &error), WS_ERROR_TIMEOUT);
+    for (size_t i = 0; i < sizeof endless / sizeof *endless; i++) {
+        setting.fake->calls[0] = '\0';
+        assert_ok(ws_device_wait(setting.device, &stream, endless[i], &error), &error);
+        assert_string_equal(setting.fake->calls, "hipSetDevice hipStreamSynchronize ");
+    }
     setting.fake->calls[0] = '\0';
-    assert_ok(ws_device_wait(setting.device, &stream, -1, &error), &error);
-    assert_string_equal(setting.fake->calls, "hipSetDevice hipStreamSynchronize ");
+    assert_int_equal(ws_device_wait(setting.device, &stream, NAN, &error), WS_ERROR_ARGUMENT);
+    assert_says(&error, "timeout_seconds is nan; it should be 0 or more, or below 0");
+    assert_string_equal(setting.fake->calls, "");
     tear_down(&setting);
 }
 
