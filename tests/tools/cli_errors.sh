@@ -301,6 +301,12 @@ expect 2 '--timeout should be above 0' "$wavesmith" verify good.yaml --timeout 0
 expect 3 'error: no [0-9]+ bytes of device memory' env WS_HIP_LIBRARY="$fake_hip" FAKE_HIP_FAIL=hipMalloc \
     FAKE_HIP_CODE=2 "$wavesmith" sweep good.yaml --verify --device hip --state memory.state
 grep -q '"status"' memory.state && fail "out of memory was kept as an answer: $(cat memory.state)"
+"$wavesmith" pack build good.yaml --no-cache -o good.pack >stdout.txt || fail "pack: $(cat stdout.txt)"
+for command in 'build good.yaml --no-cache --verify -o memory.pack' 'verify good.pack --run'; do
+    # shellcheck disable=SC2086 # words
+    expect 3 'error: no [0-9]+ bytes of device memory' env WS_HIP_LIBRARY="$fake_hip" FAKE_HIP_FAIL=hipMalloc \
+        FAKE_HIP_CODE=2 "$wavesmith" pack $command --device hip
+done
 printf '%s\n' "$good" 'levers: {num_waves: [1, 2, 4, 8], bm_tiles: [1, 2]}' >eight.yaml
 few_files() {
     (

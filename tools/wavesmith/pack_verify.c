@@ -133,7 +133,7 @@ static bool serve(struct worker *worker, size_t task, int socket)
     } else {
         status = run(worker, index, reason, &error);
     }
-    if (status == WS_ERROR_ENVIRONMENT)
+    if (ws_is_of_run(status) || status == WS_ERROR_IO) /* IO: the pack's file is gone */
         return ws_worker_fail(socket, &error);
     if (status != WS_OK)
         snprintf(reason, WS_ERROR_MESSAGE_SIZE, "%s", error.message);
@@ -200,10 +200,13 @@ static enum ws_status read_all(struct check *check, struct ws_error *error)
         size_t size = 0;
         uint32_t index = check->chosen[i];
         bool has_object = ws_pack_variant(check->pack, index)->step_count == 0;
-        bool is_whole =
-            !has_object || ws_pack_object(check->pack, index, &image, &size, &why) == WS_OK;
+        if (has_object)
+            status = ws_pack_object(check->pack, index, &image, &size, &why);
         free(image);
-        status = settle(check, i, is_whole ? PASSED : FAILED, why.message, error);
+        if (status == WS_OK || status == WS_ERROR_PACK)
+            status = settle(check, i, status == WS_OK ? PASSED : FAILED, why.message, error);
+        else
+            *error = why;
         ws_progress_show(&check->progress);
     }
     return status;

@@ -205,11 +205,6 @@ static enum ws_status codegen_options(struct ws_codegen_options *options,
     return arguments->backend ? ws_codegen_from(options, arguments, error) : WS_OK;
 }
 
-static bool concerns_all(enum ws_status status)
-{
-    return status == WS_ERROR_ENVIRONMENT || status == WS_ERROR_MEMORY;
-}
-
 /* Everything about one point. A failure is of this point alone. */
 static enum ws_status make(struct worker *worker, const struct ws_pack_task *task,
                            struct ws_pack_answer *answer, struct product *product,
@@ -254,7 +249,7 @@ static bool serve(struct worker *worker, const struct ws_pack_task *task, int so
     }
     memcpy(answer.trouble, worker->cache.trouble, sizeof answer.trouble);
     bool sent =
-        concerns_all(status) ? ws_worker_fail(socket, &error) : send(socket, &answer, &product);
+        ws_is_of_run(status) ? ws_worker_fail(socket, &error) : send(socket, &answer, &product);
     free_product(&product);
     return sent;
 }

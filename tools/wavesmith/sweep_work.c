@@ -41,6 +41,8 @@ static enum ws_status measure(struct worker *worker, const struct ws_spec *spec,
         ws_figures_of_compiled(&figures, &object, &worker->compiled, spec, error);
     if (status == WS_OK)
         worker->figures = ws_figures_json(&figures);
+    if (status == WS_OK && !worker->figures)
+        status = ws_fail(error, WS_ERROR_MEMORY, "out of memory for a kernel's figures");
     ws_figures_free(&figures);
     ws_object_free(&object);
     return status;
@@ -154,13 +156,14 @@ static json_t *run_trial(struct worker *worker, const struct ws_sweep_task *task
             .trial = &trial,
         };
         record = trial_record(&result, sweep->arguments->times);
+        if (!record)
+            *status = ws_fail(error, WS_ERROR_MEMORY, "out of memory for a record");
     }
     ws_trial_free(&trial);
     return record;
 }
 
-/* WS_OK, also if the point failed; else what is not about the point and ends the sweep:
- * WS_ERROR_ENVIRONMENT, WS_ERROR_MEMORY. */
+/* WS_OK, also if the point failed; else what is not about the point and ends the sweep. */
 static enum ws_status serve(struct worker *worker, const struct ws_sweep_task *task,
                             json_t **record, struct ws_error *error)
 {
@@ -169,7 +172,7 @@ static enum ws_status serve(struct worker *worker, const struct ws_sweep_task *t
     *error = worker->error;
     if (status == WS_OK && sweep->verify)
         *record = run_trial(worker, task, &status, error);
-    if (status == WS_ERROR_ENVIRONMENT || status == WS_ERROR_MEMORY)
+    if (ws_is_of_run(status))
         return status;
     bool verified = *record != NULL;
     if (!verified)

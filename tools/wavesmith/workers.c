@@ -301,6 +301,11 @@ bool ws_worker_answer(int socket, const void *bytes, size_t size)
     return send_message(socket, MESSAGE_ANSWER, bytes, size);
 }
 
+bool ws_is_of_run(enum ws_status status)
+{
+    return status == WS_ERROR_ENVIRONMENT || status == WS_ERROR_MEMORY;
+}
+
 bool ws_worker_fail(int socket, const struct ws_error *error)
 {
     return send_message(socket, MESSAGE_ERROR, error, sizeof *error);

@@ -33,8 +33,8 @@ struct ws_workers {
 };
 
 /* Runs the tasks that are not done on `count` processes (0: one a CPU), or one a task where those
- * are fewer. WS_ERROR_ENVIRONMENT: what every task would meet, said by ws_worker_fail or met in
- * starting a worker. */
+ * are fewer. What every task would meet, said by ws_worker_fail or met in starting a worker, is
+ * the error of the run. */
 enum ws_status ws_workers_run(const struct ws_workers *workers, unsigned count,
                               struct ws_error *error);
 
@@ -44,6 +44,9 @@ bool ws_worker_next(int socket, size_t *task);
 /* In a worker: sends its answer, at most WS_WORKER_ANSWER_MAX bytes. False: it could not. */
 enum { WS_WORKER_ANSWER_MAX = 1 << 20 };
 bool ws_worker_answer(int socket, const void *bytes, size_t size);
+
+/* Whether a failure is every task's: WS_ERROR_ENVIRONMENT or WS_ERROR_MEMORY. */
+bool ws_is_of_run(enum ws_status status);
 
 /* In a worker: an error that would be every task's ends the run. */
 bool ws_worker_fail(int socket, const struct ws_error *error);
