@@ -1,8 +1,11 @@
 #include "runtime/abi/sha256.h"
 
 #include <assert.h>
+#include <string.h>
 
 static_assert(WS_SHA256_SIZE == 2 * SHA256_DIGEST_SIZE + 1, "two digits for each byte");
+
+static const char digits[] = "0123456789abcdef";
 
 void ws_sha256_begin(struct ws_sha256 *hash)
 {
@@ -16,7 +19,6 @@ void ws_sha256_add(struct ws_sha256 *hash, const void *data, size_t size)
 
 void ws_sha256_end(struct ws_sha256 *hash, char hex[WS_SHA256_SIZE])
 {
-    static const char digits[] = "0123456789abcdef";
     uint8_t digest[SHA256_DIGEST_SIZE];
     sha256_digest(&hash->context, sizeof digest, digest);
     for (size_t i = 0; i < sizeof digest; i++) {
@@ -24,6 +26,11 @@ void ws_sha256_end(struct ws_sha256 *hash, char hex[WS_SHA256_SIZE])
         hex[2 * i + 1] = digits[digest[i] & 15];
     }
     hex[WS_SHA256_SIZE - 1] = '\0';
+}
+
+bool ws_is_sha256(const char *text)
+{
+    return strlen(text) == WS_SHA256_SIZE - 1 && strspn(text, digits) == WS_SHA256_SIZE - 1;
 }
 
 void ws_sha256(const void *data, size_t size, char hex[WS_SHA256_SIZE])

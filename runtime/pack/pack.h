@@ -22,7 +22,8 @@ struct ws_pack;
  *
  * WS_ERROR_PACK: not a pack, one of a newer schema, one with tables or triggers that a pack does
  * not have, with another digest than expected, or damaged: the digest of every row is computed
- * anew. WS_ERROR_IO: the file cannot be read. */
+ * anew. WS_ERROR_IO: the file cannot be read. WS_ERROR_ARGUMENT: `digest` is no SHA-256 in
+ * lower-case hex digits. */
 WS_API enum ws_status ws_pack_open(struct ws_pack **pack, const char *path, const char *digest,
                                    struct ws_error *error);
 

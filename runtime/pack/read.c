@@ -385,7 +385,7 @@ static enum ws_status check_digest(struct reader *r, const char *expected)
     if (status == WS_OK && !r->has_digest)
         status = fail(r, "table meta should have one row, digest");
     if (status == WS_OK && expected && strcmp(expected, pack->digest) != 0)
-        status = ws_fail(r->error, WS_ERROR_PACK, "'%s' has the digest %s; %.80s was expected",
+        status = ws_fail(r->error, WS_ERROR_PACK, "'%s' has the digest %s; %s was expected",
                          pack->path, pack->digest, expected);
     return status;
 }
@@ -422,6 +422,11 @@ static enum ws_status read_tables(struct reader *r, const char *expected)
 enum ws_status ws_pack_open(struct ws_pack **pack, const char *path, const char *digest,
                             struct ws_error *error)
 {
+    if (digest && !ws_is_sha256(digest))
+        return ws_fail(
+            error, WS_ERROR_ARGUMENT,
+            "the digest that is expected is '%.80s'; it should be %d digits, 0-9 and a-f", digest,
+            WS_SHA256_SIZE - 1);
     struct reader r = {.pack = calloc(1, sizeof **pack), .error = error};
     if (!r.pack)
         return ws_fail(error, WS_ERROR_MEMORY, "out of memory for a pack");

@@ -293,6 +293,7 @@ static void another_digest_is_refused(void **state)
     struct ws_pack *pack = NULL;
     struct ws_error error = {0};
     char wrong[WS_PACK_HASH_SIZE];
+    const char *const malformed[] = {"", "00", good_digest + 1, wrong};
     (void)state;
     restore();
     memcpy(wrong, good_digest, sizeof wrong);
@@ -300,7 +301,12 @@ static void another_digest_is_refused(void **state)
     assert_int_equal(ws_pack_open(&pack, changed_path, wrong, &error), WS_ERROR_PACK);
     assert_says(&error, good_digest);
     assert_says(&error, "was expected");
-    assert_int_equal(ws_pack_open(&pack, changed_path, "", &error), WS_ERROR_PACK);
+    wrong[1] = 'A';
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
+        assert_int_equal(ws_pack_open(&pack, changed_path, malformed[i], &error),
+                         WS_ERROR_ARGUMENT);
+        assert_says(&error, "it should be 64 digits, 0-9 and a-f");
+    }
     assert_ok(ws_pack_open(&pack, changed_path, good_digest, &error), &error);
     ws_pack_close(pack);
 }

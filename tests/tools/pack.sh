@@ -112,7 +112,31 @@ expect 2 err.txt 'sideways' 'why of no problem'
 ws verify one.pack --digest "$digest"
 expect 0 out.txt "^$rows whole, 0 failed" 'verify'
 ws verify one.pack --digest "${digest//[0-9]/0}"
-expect 2 err.txt 'digest' 'verify of another digest'
+expect 1 err.txt 'digest' 'verify of another digest'
+ws verify one.pack --digest 00
+expect 2 err.txt "is '00'; it should be 64 digits, 0-9 and a-f" 'verify of what is no digest'
+ws verify none.pack
+expect 2 err.txt 'o such file' 'verify of nothing'
+ws verify .
+expect 2 err.txt 'a directory' 'verify of a folder'
+ws verify one.pack --where no=1
+expect 2 err.txt 'no=1' 'verify of what no column says'
+cp one.pack damaged.pack
+printf damage | dd of=damaged.pack bs=1 seek=$(($(stat -c %s one.pack) / 2)) conv=notrunc 2>/dev/null
+ws verify damaged.pack
+expect 1 out.txt '^[0-9]* whole, [1-9][0-9]* failed' 'verify of a damaged object'
+grep -q '^wavesmith: failed ' err.txt || fail "verify of a damaged object: $(cat err.txt)"
+ws ls damaged.pack
+expect 0 out.txt 'variants' 'ls, which reads no object'
+LC_ALL=C sed -i 's/v1 ceil(Sq/v1 ceil(Sk/' damaged.pack
+head -c 5000 one.pack >cut.pack
+echo 'version: 1' >text.pack
+for damaged in damaged cut text; do
+    ws verify $damaged.pack
+    expect 1 err.txt 'wavesmith: error: .*(damaged|no SQLite database)' "verify of $damaged.pack"
+    ws ls $damaged.pack
+    expect 2 err.txt 'wavesmith: error: ' "ls of $damaged.pack"
+done
 ws verify one.pack --run --arch gfx1151 --where mask=none
 expect 0 out.txt '^[1-9] passed, 0 failed' 'verify --run'
 

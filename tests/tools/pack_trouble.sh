@@ -108,10 +108,12 @@ unchanged 'two builds'
 # A newer schema: SQLite's user_version lies at byte 60.
 cp good.pack newer.pack
 printf '\0\0\0\143' | dd of=newer.pack bs=1 seek=60 conv=notrunc 2>/dev/null
-for command in ls digest verify; do
+for command in ls digest; do
     "$wavesmith" pack $command newer.pack >message.txt 2>&1
     expect 2 'schema 99' "a newer schema, $command"
 done
+"$wavesmith" pack verify newer.pack >message.txt 2>&1
+expect 1 'schema 99' 'a newer schema, verify'
 "$wavesmith" pack merge good.pack newer.pack -o good.pack >message.txt 2>&1
 expect 2 'schema 99' 'a newer schema, merge'
 unchanged 'a newer schema'

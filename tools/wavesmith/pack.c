@@ -29,7 +29,8 @@ static const struct ws_command commands[] = {
      ws_command_pack_show},
     {"pack verify", "PACK", "check the digests of all rows and objects",
      "With --run every kernel is executed and held against the reference. Exit code 1 if one "
-     "fails.\n",
+     "fails,\n"
+     "or if the file is no whole pack, one of a newer schema, or one of another digest.\n",
      TAKES_FILTER | WS_TAKES(digest) | WS_TAKES(run) | WS_TAKES(seed) | WS_TAKES(device) |
          WS_TAKES(jobs) | WS_TAKES(timeout) | WS_TAKES(json),
      ws_command_pack_verify},

@@ -272,6 +272,8 @@ int ws_command_pack_verify(const struct ws_arguments *arguments)
         status = arguments->run ? run_all(&check, &error) : read_all(&check, &error);
     ws_progress_end(&check.progress);
     int code = status == WS_OK ? report(&check) : ws_report_error(&error);
+    if (status == WS_ERROR_PACK) /* it was checked, and is not what it should be */
+        code = WS_EXIT_FAILED;
     for (size_t i = 0; i < check.count; ++i)
         free(check.findings[i].reason);
     free(check.findings);
