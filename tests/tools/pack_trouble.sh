@@ -59,7 +59,8 @@ if "${as[@]}" test -r few.yaml && "${as[@]}" test -x "$wavesmith"; then
     expect 2 'closed/cache.*ermission denied' 'a closed cache'
     cmp -s closed/good.pack good.pack || fail 'a closed folder: the pack there changed'
 else
-    echo 'SKIPPED: another user cannot read this folder, so a closed folder was not tried'
+    echo 'Another user cannot read this folder, so a closed folder was not tried.'
+    echo '[  SKIPPED ] pack_trouble_closed_folder'
 fi
 build few.yaml --no-cache -o nowhere/good.pack
 expect 2 'nowhere/good.pack' 'no folder'
