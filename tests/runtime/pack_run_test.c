@@ -23,7 +23,7 @@ static void add_rows(struct kernel_pack *made)
 {
     static const char *const parts[] = {"bwd_delta", "bwd_main", "bwd_cast"};
     static const uint32_t steps[] = {2, 3, 4};
-    static struct ws_region regions[2];
+    static struct ws_region regions[2], packed_regions[2];
     struct ws_error error;
     struct ws_variant *plain =
         kernel_pack_kernel(made, "gemm_plain", WS_KERNEL_GEMM, 1, "v1 ceil(M*N*B/64)");
@@ -37,16 +37,21 @@ static void add_rows(struct kernel_pack *made)
     for (uint64_t i = 0; i < 3; i++)
         kernel_pack_kernel(made, parts[i], WS_KERNEL_FMHA_BWD, 10 + i, "v1 ceil(Sq*Hq*B/64)")
             ->selectable = false;
-    regions[0] = (struct ws_region){.argument = "delta"};
-    regions[1] = (struct ws_region){.argument = "dq_acc", .zero = true};
+    regions[0] = packed_regions[0] = (struct ws_region){.argument = "delta"};
+    regions[1] = packed_regions[1] = (struct ws_region){.argument = "dq_acc", .zero = true};
     assert_ok(ws_rule_parse(&regions[0].bytes, "v1 4*B*Hq*Sq", &error), &error);
     assert_ok(ws_rule_parse(&regions[1].bytes, "v1 4*B*Hq*Sq*Dqk", &error), &error);
-    struct ws_variant *backward = kernel_pack_add(made, WS_KERNEL_FMHA_BWD, 20);
-    backward->steps = steps;
-    backward->step_count = 3;
-    backward->regions = regions;
-    backward->region_count = 2;
-    backward->head_dim_qk = backward->head_dim_v = 2;
+    assert_ok(ws_rule_parse(&packed_regions[0].bytes, "v1 4*Tq*Hq", &error), &error);
+    assert_ok(ws_rule_parse(&packed_regions[1].bytes, "v1 4*Tq*Hq*Dqk", &error), &error);
+    for (uint64_t i = 0; i < 2; i++) {
+        struct ws_variant *backward = kernel_pack_add(made, WS_KERNEL_FMHA_BWD, 20 + i);
+        backward->steps = steps;
+        backward->step_count = 3;
+        backward->regions = i == 0 ? regions : packed_regions;
+        backward->region_count = 2;
+        backward->head_dim_qk = backward->head_dim_v = 2;
+        backward->varlen = i == 1;
+    }
 }
 
 static struct setting set_up(void)
@@ -365,6 +370,100 @@ static void an_operation_of_three_steps(void **state)
     tear_down(&setting);
 }
 
+/* Sequences behind one another, the heads of a token together; one of them is empty, the longest
+ * has QUERIES. */
+enum { PACKED = 4, TOKENS = QUERIES + 7 + 20 };
+static const int32_t starts[PACKED + 1] = {0, 7, 7, 7 + QUERIES, TOKENS};
+
+struct packed_backward {
+    struct ws_fmha_bwd_args args;
+    uint64_t memory, workspace; /* O, dQ, starts */
+    uint16_t o[TOKENS][HEADS][2];
+};
+
+/* The workspace is as large as the plan says and full of other numbers. */
+static void begin_packed(struct packed_backward *b, const struct setting *setting,
+                         uint64_t workspace_bytes)
+{
+    struct ws_error error;
+    struct ws_device *device = setting->device;
+    assert_ok(ws_device_alloc(device, 2 * sizeof b->o + sizeof starts, &b->memory, &error), &error);
+    assert_ok(ws_device_alloc(device, workspace_bytes, &b->workspace, &error), &error);
+    assert_ok(ws_device_fill(device, b->workspace, 0x41, workspace_bytes, &error), &error);
+    for (int i = 0; i < TOKENS * HEADS * 2; i++)
+        b->o[i / 2 / HEADS][i / 2 % HEADS][i % 2] = half((float)(next_random(&seed) % 7) - 3);
+    const uint64_t unread = b->memory, lengths = b->memory + 2 * sizeof b->o;
+    assert_ok(ws_device_write(device, b->memory, b->o, sizeof b->o, &error), &error);
+    assert_ok(ws_device_write(device, lengths, starts, sizeof starts, &error), &error);
+    b->args = (struct ws_fmha_bwd_args){.q = unread,
+                                        .k = unread,
+                                        .v = unread,
+                                        .o = b->memory,
+                                        .dout = unread,
+                                        .lse = unread,
+                                        .dq = b->memory + sizeof b->o,
+                                        .dk = unread,
+                                        .dv = unread,
+                                        .cu_seqlens_q = lengths,
+                                        .cu_seqlens_k = lengths,
+                                        .scale = 0.5F,
+                                        .batch = PACKED,
+                                        .heads_q = HEADS,
+                                        .heads_k = 1,
+                                        .seqlen_q = QUERIES,
+                                        .seqlen_k = 1,
+                                        .o_head_stride = 2,
+                                        .o_token_stride = (int64_t)HEADS * 2,
+                                        .dq_head_stride = 2,
+                                        .dq_token_stride = (int64_t)HEADS * 2};
+}
+
+static void check_packed(const struct packed_backward *b, const struct setting *setting)
+{
+    struct ws_error error;
+    uint16_t dq[TOKENS][HEADS][2];
+    assert_ok(ws_device_wait(setting->device, NULL, 60, &error), &error);
+    assert_ok(ws_device_read(setting->device, dq, b->args.dq, sizeof dq, &error), &error);
+    for (int i = 0; i < TOKENS * HEADS; i++) {
+        const uint16_t *o = b->o[i / HEADS][i % HEADS], *got = dq[i / HEADS][i % HEADS];
+        const float sum = single(o[0]) + single(o[1]);
+        assert_true(single(got[0]) == 0.5F * sum);
+        assert_true(single(got[1]) == sum);
+    }
+}
+
+static void an_operation_of_packed_sequences(void **state)
+{
+    (void)state;
+    struct ws_error error;
+    struct ws_plan plan;
+    struct ws_prepared *prepared = NULL;
+    struct packed_backward b;
+    struct setting setting = set_up();
+    const struct ws_request request = {.kind = WS_KERNEL_FMHA_BWD,
+                                       .target = ws_device_target(setting.device),
+                                       .head_dim_qk = 2,
+                                       .head_dim_v = 2,
+                                       .varlen = true,
+                                       .alignment = 2,
+                                       .sizes = {[WS_SIZE_B] = PACKED,
+                                                 [WS_SIZE_Hq] = HEADS,
+                                                 [WS_SIZE_Hk] = 1,
+                                                 [WS_SIZE_Sq] = QUERIES,
+                                                 [WS_SIZE_Sk] = 1,
+                                                 [WS_SIZE_Tq] = TOKENS}};
+    assert_ok(ws_pack_select(setting.pack, &request, &plan, &error), &error);
+    assert_ok(ws_prepare(&prepared, setting.pack, setting.device, &plan, &error), &error);
+    begin_packed(&b, &setting, plan.workspace_bytes);
+    assert_ok(ws_prepared_launch(prepared, &b.args, sizeof b.args, b.workspace, NULL, &error),
+              &error);
+    check_packed(&b, &setting);
+    ws_prepared_free(prepared);
+    ws_device_free(setting.device, b.memory, NULL);
+    ws_device_free(setting.device, b.workspace, NULL);
+    tear_down(&setting);
+}
+
 /* The driver's functions for streams and captures, which the runtime leaves to its caller. */
 #define CAPTURE_FUNCTIONS(X)                                                                       \
     X(hipStreamCreate, (void **stream))                                                            \
@@ -435,6 +534,7 @@ int main(void)
         cmocka_unit_test(products_are_right),
         cmocka_unit_test(threads_launch_from_one_pack),
         cmocka_unit_test(an_operation_of_three_steps),
+        cmocka_unit_test(an_operation_of_packed_sequences),
         cmocka_unit_test(an_operation_is_captured),
     };
     seed = test_seed();

@@ -32,12 +32,13 @@ static void open_device(struct setting *setting)
     setting->fake->calls[0] = '\0';
 }
 
-/* Rows 0 to 2: parts of a backward; 3: the backward; 4: a gemm. */
+/* Rows 0 to 2: parts of a backward; 3: the backward; 4: a gemm; 5: a backward of packed sequences.
+ */
 static void add_rows(struct kernel_pack *made)
 {
     static const char *const parts[] = {"bwd_delta", "bwd_main", "bwd_cast"};
     static const uint32_t steps[] = {0, 1, 2};
-    static struct ws_region regions[2];
+    static struct ws_region regions[2], packed_regions[2];
     struct ws_error error;
     for (uint64_t i = 0; i < 3; i++)
         kernel_pack_kernel(made, parts[i], WS_KERNEL_FMHA_BWD, 10 + i,
@@ -57,6 +58,16 @@ static void add_rows(struct kernel_pack *made)
         kernel_pack_kernel(made, "gemm_plain", WS_KERNEL_GEMM, 30, "v1 ceil(M*N*B/64)");
     gemm->alignment = 8;
     gemm->out = WS_OUT_F32;
+    packed_regions[0] = regions[0];
+    packed_regions[1] = regions[1];
+    assert_ok(ws_rule_parse(&packed_regions[0].bytes, "v1 4*Tq*Hq*Dqk", &error), &error);
+    assert_ok(ws_rule_parse(&packed_regions[1].bytes, "v1 4*Tq*Hq", &error), &error);
+    struct ws_variant *packed = kernel_pack_add(made, WS_KERNEL_FMHA_BWD, 40);
+    const char *spec_id = packed->spec_id;
+    *packed = *backward;
+    packed->spec_id = spec_id;
+    packed->regions = packed_regions;
+    packed->varlen = true;
 }
 
 static const struct ws_request gemm_request = {
@@ -242,6 +253,46 @@ static void a_plan_states_the_workspace(void **state)
     assert_false(plan.regions[1].zero);
     assert_int_equal(plan.workspace_bytes, 2048 + 1024);
     ws_pack_close(pack);
+    tear_down(&setting);
+}
+
+/* What is packed has the rows of all sequences, which the request says. */
+static void packed_workspace_is_of_all_tokens(void **state)
+{
+    enum { TOKENS = 37 };
+    (void)state;
+    struct ws_error error;
+    struct setting setting = set_up();
+    struct ws_prepared *prepared = NULL;
+    struct ws_fmha_bwd_args got, want = setting.bwd_args;
+    setting.bwd.varlen = true;
+    static const int64_t wrong[] = {0, 29, -1};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        setting.bwd.sizes[WS_SIZE_Tq] = wrong[i];
+        assert_int_equal(prepare(&setting, &setting.bwd, &prepared, &error), WS_ERROR_ARGUMENT);
+        assert_says(&error, "size Tq is");
+        assert_null(prepared);
+    }
+    setting.bwd.sizes[WS_SIZE_Tq] = TOKENS;
+    setting.bwd_args.cu_seqlens_q = setting.bwd_args.cu_seqlens_k = A;
+    prepared = prepared_of(&setting, &setting.bwd);
+    assert_ok(ws_prepared_launch(prepared, &setting.bwd_args, sizeof setting.bwd_args, WORKSPACE,
+                                 NULL, &error),
+              &error);
+    assert_int_equal(setting.fake->filled[0][1], 4 * TOKENS * 4 * 2);
+    memcpy(&got, setting.fake->args, sizeof got);
+    want.cu_seqlens_q = want.cu_seqlens_k = A;
+    want.dq_acc = WORKSPACE;
+    want.delta = WORKSPACE + 1280; /* behind 1184 bytes */
+    want.dq_acc_token_stride = 2;
+    want.dq_acc_head_stride = (int64_t)2 * TOKENS;
+    want.dq_acc_batch_stride = (int64_t)2 * TOKENS * 4;
+    want.dq_acc_group_stride = (int64_t)2 * TOKENS * 4;
+    want.delta_token_stride = 1;
+    want.delta_head_stride = TOKENS;
+    want.delta_batch_stride = (int64_t)TOKENS * 4;
+    assert_memory_equal(&got, &want, sizeof want);
+    ws_prepared_free(prepared);
     tear_down(&setting);
 }
 
@@ -452,11 +503,11 @@ static void a_foreign_plan_is_refused(void **state)
                          WS_ERROR_ARGUMENT);                                                       \
         assert_null(prepared);                                                                     \
     } while (0)
-    REFUSED(variant, 5);
+    REFUSED(variant, ws_pack_count(pack));
     REFUSED(launch_count, 0);
     REFUSED(launch_count, WS_PACK_STEPS_MAX + 1);
     REFUSED(region_count, WS_PACK_REGIONS_MAX + 1);
-    REFUSED(launches[2].variant, 5);
+    REFUSED(launches[2].variant, ws_pack_count(pack));
     REFUSED(sizes[WS_SIZE_Sk], (INT64_C(1) << 32) + 40);
     REFUSED(sizes[WS_SIZE_Sk], -1);
     REFUSED(launches[1].block, 65);
@@ -567,6 +618,7 @@ int main(void)
         cmocka_unit_test(one_kernel_arrives_whole),
         cmocka_unit_test(an_operation_arrives_whole),
         cmocka_unit_test(a_plan_states_the_workspace),
+        cmocka_unit_test(packed_workspace_is_of_all_tokens),
         cmocka_unit_test(modules_are_loaded_once),
         cmocka_unit_test(a_launch_allocates_nothing),
         cmocka_unit_test(selection_allocates_nothing),
