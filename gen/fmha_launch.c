@@ -33,14 +33,15 @@ static enum ws_status check_tensor(const struct ws_fmha_tensor *tensor, int32_t 
 {
     static const char *const axes[] = {"batch", "head", "token"};
     const int32_t counts[] = {batch, tensor->heads, tensor->tokens};
+    const bool is_empty = batch == 0 || tensor->tokens == 0 || tensor->row_bytes == 0;
     for (int i = 0; i < 3; i++) {
-        enum ws_status status =
-            ws_check_stride(&tensor->check, axes[i], tensor->strides[i], counts[i], error);
+        enum ws_status status = ws_check_stride(&tensor->check, axes[i], tensor->strides[i],
+                                                is_empty ? 0 : counts[i], error);
         if (status != WS_OK)
             return status;
     }
-    if (batch == 0 || tensor->tokens == 0 || tensor->row_bytes == 0)
-        return WS_OK; /* never read */
+    if (is_empty)
+        return WS_OK;
     enum ws_status status = ws_check_pointer(&tensor->check, error);
     const int32_t rows = tensor->tokens < tensor->tile ? tensor->tokens : tensor->tile;
     return status != WS_OK ? status

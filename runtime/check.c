@@ -75,10 +75,10 @@ static void check_tensor(const struct maker *maker, const struct ws_layout_tenso
     const uint64_t step = alignment / element_bytes(maker, tensor);
     bool is_empty =
         size_of(maker, tensor->width) == 0 || size_of(maker, tensor->extent[WS_ROW]) == 0;
+    for (int axis = 0; axis < WS_LAYOUT_AXES; axis++)
+        is_empty = is_empty || extent_of(maker, tensor, axis) == 0;
     for (int axis = 0; axis < WS_LAYOUT_AXES; axis++) {
-        const int64_t extent = extent_of(maker, tensor, axis);
-        bool is_used = extent > 1;
-        is_empty = is_empty || extent == 0;
+        const bool is_used = !is_empty && extent_of(maker, tensor, axis) > 1;
         if (tensor->stride[axis] != WS_NO_AXIS)
             add_check(maker,
                       is_used && tensor->use == WS_USE_WRITTEN ? WS_CHECK_NONZERO : WS_CHECK_BITS,

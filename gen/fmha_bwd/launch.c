@@ -36,9 +36,9 @@ static enum ws_status check_tensors(const struct ws_spec *spec, const struct ws_
         TENSOR(dv, hk, sk, tile, v_bytes, bytes, align, true, packed, has_keys),
         TENSOR(dq_acc, hq, sq, tile, spec->head_dim_qk * f32, f32, f32, true, packed,
                is_cast || (is_main && is_atomic)),
-        TENSOR(bias, hq, sq, tile, bias_bytes, bytes, bytes, false, false,
+        TENSOR(bias, hq, sq, tile, bias_bytes, bytes, align, false, false,
                spec->bias && has_products),
-        TENSOR(dbias, hq, sq, tile, bias_bytes, bytes, bytes, true, false, spec->bias && has_keys),
+        TENSOR(dbias, hq, sq, tile, bias_bytes, bytes, align, true, false, spec->bias && has_keys),
     };
 #undef TENSOR
     /* Padding is read from 2^31 on. */

@@ -134,6 +134,7 @@ static void wrong_launches_have_reasons(void **state)
     REFUSED("", scale, 0, "above 0");
     REFUSED("", q, 0, "q is at 0x0");
     REFUSED("", dout, 2, "multiple of 16");
+    REFUSED("bias=1", bias_head_stride, 4, "multiple of 16 bytes");
     REFUSED("", dk_head_stride, 0, "only inputs can be broadcast");
     REFUSED("", v_token_stride, INT64_C(1) << 25, "span less than 2^31 bytes");
     REFUSED("part=delta", o, 0, "o is at 0x0");
@@ -142,6 +143,21 @@ static void wrong_launches_have_reasons(void **state)
     REFUSED("softcap=1", softcap, 0, "softcap is 0");
     REFUSED("part=delta sink=1", dsink, 0, "sink is at 0x0");
     REFUSED("varlen=1", cu_seqlens_q, 0, "cu_seqlens_q is at 0x0");
+}
+
+/* Contiguous: without tokens a head is 0 elements from the next. */
+static void strides_of_empty_outputs_do_not_matter(void **state)
+{
+    struct ws_spec spec = make_spec("head_dim=64 arch=gfx942 block_n=64 num_waves=4");
+    struct ws_error error;
+    uint32_t workgroups;
+    struct ws_fmha_bwd_args args = make_args();
+    (void)state;
+    args.seqlen_q = 0;
+    args.dq_batch_stride = args.dq_head_stride = 0;
+    assert_ok(ws_launch_grid(&spec, &args, sizeof args, &workgroups, &error), &error);
+    args.seqlen_q = 100;
+    expect_refusal("", &args, "dq_batch_stride is 0");
 }
 
 static void grids_cover_both_sides(void **state)
@@ -170,9 +186,12 @@ static void grids_cover_both_sides(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_follow_the_mode),  cmocka_unit_test(deltas_are_shared),
-        cmocka_unit_test(conflicts_have_reasons), cmocka_unit_test(wrong_launches_have_reasons),
+        cmocka_unit_test(steps_follow_the_mode),
+        cmocka_unit_test(deltas_are_shared),
+        cmocka_unit_test(conflicts_have_reasons),
+        cmocka_unit_test(wrong_launches_have_reasons),
         cmocka_unit_test(grids_cover_both_sides),
+        cmocka_unit_test(strides_of_empty_outputs_do_not_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
