@@ -6,7 +6,7 @@
 #include "runtime/check.h"
 #include "tests/random.h"
 
-enum { PROBLEMS = 4000 };
+enum { PROBLEMS = 12000 };
 
 static uint64_t seed;
 
@@ -56,6 +56,7 @@ struct problem {
     struct ws_plan plan;
     union {
         struct ws_fmha_fwd_args fmha_fwd;
+        struct ws_fmha_bwd_args fmha_bwd;
         struct ws_gemm_args gemm;
         unsigned char bytes[1024];
     } args;
@@ -65,7 +66,8 @@ struct problem {
 static void draw_spec(struct ws_spec *spec)
 {
     static const int alignments[] = {2, 4, 8, 16};
-    ws_spec_init(spec, draw(3) > 0 ? WS_KERNEL_FMHA_FWD : WS_KERNEL_GEMM);
+    static const int dq_modes[] = {WS_DQ_MODE_DETERMINISTIC, WS_DQ_MODE_ATOMIC, WS_DQ_MODE_SPLIT};
+    ws_spec_init(spec, (enum ws_kernel_kind)draw(WS_KERNEL_KIND_COUNT));
     spec->alignment = alignments[draw(4)];
     if (spec->kind == WS_KERNEL_GEMM) {
         spec->out = draw(2) ? WS_OUT_F32 : WS_OUT_SAME;
@@ -74,8 +76,12 @@ static void draw_spec(struct ws_spec *spec)
     spec->head_dim_qk = spec->head_dim_v = 64;
     spec->mask = (enum ws_mask)draw(3);
     spec->window_left = spec->window_right = spec->mask == WS_MASK_WINDOW ? 5 : WS_WINDOW_OPEN;
-    spec->v_layout = (enum ws_v_layout)draw(2);
-    spec->lse = draw(2);
+    if (spec->kind == WS_KERNEL_FMHA_FWD) {
+        spec->v_layout = (enum ws_v_layout)draw(2);
+        spec->lse = draw(2);
+    } else {
+        spec->lever[WS_LEVER_dq_mode] = dq_modes[draw(3)];
+    }
     spec->varlen = draw(2);
     spec->softcap = draw(2);
     spec->sink = draw(2);
@@ -106,10 +112,33 @@ static void draw_sizes(struct problem *p)
     sizes[WS_SIZE_Hq] = sizes[WS_SIZE_Hk] * (1 + draw(2));
     sizes[WS_SIZE_Sq] = draw(4) ? 1 + draw(100) : draw(2);
     sizes[WS_SIZE_Sk] = draw(4) ? 1 + draw(100) : draw(2);
+    sizes[WS_SIZE_Tq] = sizes[WS_SIZE_Sq] * 2;
     sizes[WS_SIZE_Dqk] = sizes[WS_SIZE_Dv] = 64;
     sizes[WS_SIZE_M] = 1 + draw(3);
     sizes[WS_SIZE_N] = 1 + draw(3);
     sizes[WS_SIZE_K] = 1 + draw(40);
+}
+
+/* The workspace of a backward. */
+static void plan_regions(struct problem *p)
+{
+    struct ws_error error = {0};
+    struct ws_fmha_bwd_region regions[WS_FMHA_BWD_REGIONS_MAX];
+    const struct ws_arg_table *table = ws_arg_table(p->spec.kind);
+    if (p->spec.kind != WS_KERNEL_FMHA_BWD)
+        return;
+    p->plan.region_count = (uint32_t)ws_fmha_bwd_regions(&p->spec, regions);
+    for (uint32_t i = 0; i < p->plan.region_count; i++) {
+        struct ws_plan_region *region = &p->plan.regions[i];
+        region->offset = p->plan.workspace_bytes;
+        assert_ok(ws_rule_value(&regions[i].bytes, p->plan.sizes, &region->bytes, &error), &error);
+        p->plan.workspace_bytes += (region->bytes + WS_WORKSPACE_ALIGNMENT - 1) /
+                                   WS_WORKSPACE_ALIGNMENT * WS_WORKSPACE_ALIGNMENT;
+        for (uint32_t arg = 0; arg < table->count; arg++) {
+            if (strcmp(table->args[arg].name, regions[i].argument) == 0)
+                region->argument = table->args[arg].offset;
+        }
+    }
 }
 
 /* Everything aligned, more than is asked for. */
@@ -137,6 +166,9 @@ static void fill_args(struct problem *p)
     if (p->spec.kind == WS_KERNEL_FMHA_FWD) {
         p->args.fmha_fwd.window_left = p->spec.window_left;
         p->args.fmha_fwd.window_right = p->spec.window_right;
+    } else if (p->spec.kind == WS_KERNEL_FMHA_BWD) {
+        p->args.fmha_bwd.window_left = p->spec.window_left;
+        p->args.fmha_bwd.window_right = p->spec.window_right;
     }
 }
 
@@ -158,33 +190,49 @@ static const struct ws_arg *spoil(struct problem *p)
     return arg;
 }
 
+/* Of every launch of the problem, with the workspace in place. */
+static enum ws_status generator_check(struct problem *p, const struct ws_block_rules *rules,
+                                      struct ws_error *error)
+{
+    struct ws_spec launches[WS_FMHA_BWD_STEPS_MAX] = {p->spec};
+    const int count =
+        p->spec.kind == WS_KERNEL_FMHA_BWD ? ws_fmha_bwd_steps(&p->spec, launches) : 1;
+    enum ws_status status = WS_OK;
+    uint32_t workgroups = 0;
+    ws_block_fill(rules, p->args.bytes, UINT64_C(1) << 41);
+    for (int i = 0; i < count && status == WS_OK; i++)
+        status = ws_launch_grid(&launches[i], &p->args, p->size, &workgroups, error);
+    return status;
+}
+
 static void the_generator_checks_the_same(void **state)
 {
     (void)state;
-    int accepted = 0, refused = 0;
+    int accepted[WS_KERNEL_KIND_COUNT] = {0}, refused[WS_KERNEL_KIND_COUNT] = {0};
     for (int i = 0; i < PROBLEMS; i++) {
         struct problem p = {0};
         struct ws_block_rules rules;
         struct ws_error error = {0}, theirs = {0};
-        uint32_t workgroups = 0;
         draw_spec(&p.spec);
         if (ws_spec_check(&p.spec, &error) != WS_OK)
             continue;
         take_spec(&p.variant, &p.spec);
         draw_sizes(&p);
+        plan_regions(&p);
         fill_args(&p);
         const struct ws_arg *arg = spoil(&p);
         assert_ok(ws_block_rules_make(&rules, &p.variant, &p.plan, &error), &error);
         assert_true(rules.check_count <= WS_LAYOUT_CHECKS_MAX);
         bool ours_ok = ws_block_check(&rules, p.args.bytes, &error) == WS_OK;
-        bool theirs_ok = ws_launch_grid(&p.spec, &p.args, p.size, &workgroups, &theirs) == WS_OK;
+        bool theirs_ok = generator_check(&p, &rules, &theirs) == WS_OK;
         if (ours_ok != theirs_ok)
-            fail_msg("%s: %s, here; %s, there", arg->name, ours_ok ? "fine" : error.message,
-                     theirs_ok ? "fine" : theirs.message);
-        accepted += ours_ok;
-        refused += !ours_ok;
+            fail_msg("%s of %s: %s, here; %s, there", arg->name, rules.table->kind_name,
+                     ours_ok ? "fine" : error.message, theirs_ok ? "fine" : theirs.message);
+        accepted[p.spec.kind] += ours_ok;
+        refused[p.spec.kind] += !ours_ok;
     }
-    assert_true(accepted > PROBLEMS / 8 && refused > PROBLEMS / 8);
+    for (int kind = 0; kind < WS_KERNEL_KIND_COUNT; kind++)
+        assert_true(accepted[kind] > PROBLEMS / 100 && refused[kind] > PROBLEMS / 100);
 }
 
 static bool is_asked_for(const struct ws_block_rules *rules, size_t offset)
