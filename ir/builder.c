@@ -234,13 +234,15 @@ static void opaque_together(struct ws_builder *b, struct ws_value **const *value
     for (int i = 0; i < count; i++)
         length += (size_t)snprintf(constraints + length, sizeof constraints - length,
                                    i + 1 < count ? "%d," : "%d", i);
-    LLVMTypeRef all = LLVMStructTypeInContext(b->context, types, (unsigned)count, false);
+    LLVMTypeRef all =
+        count == 1 ? types[0] : LLVMStructTypeInContext(b->context, types, (unsigned)count, false);
     LLVMTypeRef function = LLVMFunctionType(all, types, (unsigned)count, false);
     LLVMValueRef nothing = LLVMGetInlineAsm(function, "", 0, constraints, length, stays, false,
                                             LLVMInlineAsmDialectATT, false);
     LLVMValueRef call = LLVMBuildCall2(b->llvm, function, nothing, operands, (unsigned)count, "");
     for (int i = 0; i < count; i++)
-        *values[i] = ws_wrap(LLVMBuildExtractValue(b->llvm, call, (unsigned)i, ""));
+        *values[i] =
+            ws_wrap(count == 1 ? call : LLVMBuildExtractValue(b->llvm, call, (unsigned)i, ""));
 }
 
 void ws_opaque_together(struct ws_builder *b, struct ws_value **const *values, int count)

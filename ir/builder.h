@@ -163,7 +163,7 @@ struct ws_value *ws_opaque(struct ws_builder *b, struct ws_value *x);
  * is not loaded earlier. */
 struct ws_value *ws_after(struct ws_builder *b, struct ws_value *x, struct ws_value *y);
 
-/* The same of at least 2 and at most WS_OPAQUE_MAX values of any type, all at one place: all of
+/* The same of at least 1 and at most WS_OPAQUE_MAX values of any type, all at one place: all of
  * them must be there. */
 enum { WS_OPAQUE_MAX = 64 };
 void ws_opaque_together(struct ws_builder *b, struct ws_value **const *values, int count);

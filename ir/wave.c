@@ -12,10 +12,39 @@ struct ws_value *ws_work_item(struct ws_builder *b)
     return ws_intrinsic(b, "llvm.amdgcn.workitem.id.x", NULL, 0, NULL, 0);
 }
 
+struct ws_value *ws_fresh_lane(struct ws_builder *b)
+{
+    const uint32_t all = 0xFFFFFFFF;
+    const int low_lanes = 32;
+    struct ws_value *operands[] = {ws_i32(b, all), ws_opaque(b, ws_i32(b, 0))};
+    operands[1] = ws_intrinsic(b, "llvm.amdgcn.mbcnt.lo", NULL, 0, operands, 2);
+    if (b->target->wave_size == low_lanes)
+        return operands[1];
+    return ws_intrinsic(b, "llvm.amdgcn.mbcnt.hi", NULL, 0, operands, 2);
+}
+
 struct ws_value *ws_first_lane(struct ws_builder *b, struct ws_value *x)
 {
     LLVMTypeRef type = LLVMTypeOf(ws_llvm(x));
     return ws_intrinsic(b, "llvm.amdgcn.readfirstlane", &type, 1, &x, 1);
+}
+
+struct ws_value *ws_park(struct ws_builder *b, struct ws_value *const *values, int count)
+{
+    LLVMTypeRef type = b->i32;
+    struct ws_value *parked = ws_i32(b, 0);
+    for (int i = 0; i < count; i++) {
+        struct ws_value *operands[] = {values[i], ws_i32(b, (uint32_t)i), parked};
+        parked = ws_intrinsic(b, "llvm.amdgcn.writelane", &type, 1, operands, 3);
+    }
+    return ws_opaque(b, parked);
+}
+
+struct ws_value *ws_parked(struct ws_builder *b, struct ws_value *parked, int index)
+{
+    LLVMTypeRef type = b->i32;
+    struct ws_value *operands[] = {parked, ws_i32(b, (uint32_t)index)};
+    return ws_intrinsic(b, "llvm.amdgcn.readlane", &type, 1, operands, 2);
 }
 
 struct ws_value *ws_divide_scalars(struct ws_builder *b, struct ws_value *x, struct ws_value *y)

@@ -7,8 +7,16 @@
 struct ws_value *ws_workgroup(struct ws_builder *b); /* index in the flat grid, the same in all */
 struct ws_value *ws_work_item(struct ws_builder *b); /* index in the flat workgroup */
 
+/* The lane's number in its wave, found anew where it is called: nothing is kept for it. */
+struct ws_value *ws_fresh_lane(struct ws_builder *b);
+
 /* The value of the first active lane, the same in all lanes. */
 struct ws_value *ws_first_lane(struct ws_builder *b, struct ws_value *x);
+
+/* i32 values that are the same in all lanes, at most 32, wait in one vector register, each in a
+ * lane of its own; and the index-th of them. */
+struct ws_value *ws_park(struct ws_builder *b, struct ws_value *const *values, int count);
+struct ws_value *ws_parked(struct ws_builder *b, struct ws_value *parked, int index);
 
 /* x / y of scalars, the same in all lanes. There is no scalar division: a plain one leaves its
  * result in vector registers, and what is computed from it too, descriptors included. */

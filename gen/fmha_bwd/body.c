@@ -54,7 +54,7 @@ static struct bounds find_bounds(struct ws_bwd *f)
     return bounds;
 }
 
-static void all_waves_meet(struct ws_bwd *f)
+void ws_bwd_meet(struct ws_bwd *f)
 {
     if (ws_is_mutant(f->mutant, fence)) {
         ws_workgroup_meet(&f->b);
@@ -64,20 +64,26 @@ static void all_waves_meet(struct ws_bwd *f)
     ws_workgroup_barrier(&f->b);
 }
 
+/* The loads of the next tile come first, and what waits for them last. */
+static void pin(struct ws_bwd *f)
+{
+    if (f->spec->lever[WS_LEVER_schedule] != WS_BWD_SCHEDULE_NONE)
+        ws_schedule_barrier(&f->b);
+}
+
 static void load_next(struct ws_bwd *f, struct ws_value *first, bool is_full)
 {
     struct ws_value *step = ws_i32(&f->b, (uint32_t)f->tiling.inner);
     ws_bwd_stage_load(f, ws_add(&f->b, first, step), is_full);
-    if (f->spec->lever[WS_LEVER_schedule] != WS_BWD_SCHEDULE_NONE)
-        ws_schedule_barrier(&f->b);
+    pin(f);
 }
 
 static int carried_sums(struct ws_bwd *f, struct ws_value **carried[])
 {
     int count = 0;
-    for (int o = 0; o < (f->job == WS_BWD_KEYS ? 2 : 1); o++)
-        for (int n = 0; n < f->tiling.outer_tiles; n++)
-            for (int t = 0; t < f->tiling.dim[o].tiles; t++)
+    for (int o = 0; o < f->sums.operands; o++)
+        for (int n = 0; n < f->sums.rows; n++)
+            for (int t = 0; t < f->sums.columns[o]; t++)
                 carried[count++] = &f->sum[o][n][t];
     return count;
 }
@@ -95,12 +101,13 @@ static void keep_products(struct ws_bwd *f)
 static void process_tile(struct ws_bwd *f, struct ws_value *first, bool is_masked)
 {
     const bool is_fused = f->job == WS_BWD_KEYS && f->tiling.is_fused;
-    all_waves_meet(f);
+    ws_bwd_meet(f);
     if (f->spec->lever[WS_LEVER_pipeline])
         load_next(f, first, !is_masked);
     ws_bwd_process(f, first, is_masked);
     keep_products(f);
-    all_waves_meet(f);
+    pin(f);
+    ws_bwd_meet(f);
     if (!f->spec->lever[WS_LEVER_pipeline])
         load_next(f, first, !is_masked);
     ws_bwd_stage_store(f);
@@ -140,6 +147,8 @@ static void stage_first(struct ws_bwd *f, const struct bounds *bounds)
 static void walk(struct ws_bwd *f, const struct bounds *bounds)
 {
     const bool is_keys = f->job == WS_BWD_KEYS;
+    struct ws_value *lane = f->lane;
+    f->lane = ws_fresh_lane(&f->b);
     ws_bwd_start_modify(f);
     stage_first(f, bounds);
     if (is_keys && f->tiling.is_fused)
@@ -149,6 +158,7 @@ static void walk(struct ws_bwd *f, const struct bounds *bounds)
     if (f->spec->lever[WS_LEVER_causal_peel])
         loop_over_rows(f, bounds->full, bounds->tail, false);
     loop_over_rows(f, bounds->tail, bounds->end, true);
+    f->lane = lane;
 }
 
 /* All query heads of the KV head. */
@@ -156,17 +166,16 @@ static void walk_heads(struct ws_bwd *f, const struct bounds *bounds)
 {
     struct ws_builder *b = &f->b;
     struct ws_value **carried[WS_BWD_CARRIED_MAX];
-    struct ws_value *batch = ws_opaque(b, f->batch);
     int count = carried_sums(f, carried);
-    carried[count++] = &batch;
+    carried[count++] = &f->parked;
     struct ws_value *heads = ws_divide_scalars(b, ws_kernel_arg(b, WS_BWD_ARG_heads_q),
                                                ws_kernel_arg(b, WS_BWD_ARG_heads_k));
     struct ws_value *first = ws_mul(b, f->head_k, heads);
     struct ws_loop loop;
     f->head_q = ws_loop_begin(b, &loop, first, ws_add(b, first, heads), 1, carried, count);
     /* As if it changed, so that no head's addresses are kept from one to the next. */
-    batch = ws_opaque(b, batch);
-    f->batch = ws_first_lane(b, batch);
+    f->parked = ws_opaque(b, f->parked);
+    f->batch = ws_parked(b, f->parked, 0);
     walk(f, bounds);
     ws_loop_end(b, &loop);
 }
@@ -180,22 +189,48 @@ static void set_scales(struct ws_bwd *f)
     else if (ws_is_mutant(f->mutant, bwd_lse_scale))
         f->start_scale = ws_f32(b, -1);
     else
-        f->start_scale = ws_fneg(b, ws_reciprocal(b, f->scale));
+        f->start_scale = ws_first_lane(b, ws_fneg(b, ws_reciprocal(b, f->scale)));
 }
 
-/* What the loops do not need but their end does waits in vector registers: there are few others.
+/* What the loops do not need but their end does waits in a vector register: scalar ones are few.
  * Pointers to it; returns how many there are. */
 static int waiting(struct ws_bwd *f, struct ws_value **values[])
 {
     int count = 0;
     values[count++] = &f->batch;
     values[count++] = f->job == WS_BWD_KEYS ? &f->head_k : &f->head_q;
-    values[count++] = &f->wave_outer;
+    values[count++] = &f->sums_outer;
     if (f->spec->varlen) {
         values[count++] = f->job == WS_BWD_KEYS ? &f->packed_k : &f->packed_q;
         values[count++] = f->job == WS_BWD_KEYS ? &f->stored_k : &f->seqlen_q;
     }
     return count;
+}
+
+/* The waves lie along the outer rows, then along the inner ones. Sums dealt: along the head dims,
+ * then along the outer rows, then the operands. */
+static void place_wave(struct ws_bwd *f)
+{
+    struct ws_builder *b = &f->b;
+    const struct ws_bwd_tiling *t = &f->tiling;
+    const struct ws_bwd_sums *sums = &f->sums;
+    f->outer_wave = f->wave;
+    f->wave_inner = NULL;
+    if (t->inner_waves > 1) {
+        struct ws_value *along = ws_i32(b, (uint32_t)t->outer_waves);
+        f->outer_wave = ws_remainder(b, f->wave, along);
+        f->wave_inner = ws_mul(b, ws_divide(b, f->wave, along),
+                               ws_i32(b, (uint32_t)(t->inner_tiles * WS_BWD_SIDE)));
+    }
+    if (!t->deals_sums)
+        return;
+    struct ws_value *waves = ws_i32(b, (uint32_t)sums->operand_waves);
+    struct ws_value *across = ws_i32(b, (uint32_t)sums->across);
+    struct ws_value *wave = ws_remainder(b, f->wave, waves);
+    f->deal.operand = ws_divide(b, f->wave, waves);
+    f->deal.row = ws_mul(b, ws_divide(b, wave, across), ws_i32(b, (uint32_t)sums->rows));
+    f->deal.column =
+        ws_mul(b, ws_remainder(b, wave, across), ws_i32(b, (uint32_t)sums->columns[WS_BWD_X]));
 }
 
 static void emit_job(struct ws_bwd *f, enum ws_bwd_job job, struct ws_value *workgroup)
@@ -204,8 +239,13 @@ static void emit_job(struct ws_bwd *f, enum ws_bwd_job job, struct ws_value *wor
     const bool is_keys = job == WS_BWD_KEYS;
     struct ws_value *zeros = ws_splat(b, ws_f32(b, 0), f->tiling.atom->c_elements);
     f->job = job;
+    f->sums = ws_bwd_sums(&f->tiling, job);
     f->lds = ws_bwd_lds(f->spec, &f->tiling, job);
+    place_wave(f);
     ws_bwd_place(f, workgroup);
+    f->sums_outer = f->wave_outer;
+    if (f->tiling.deals_sums)
+        f->sums_outer = ws_add(b, f->first_outer, ws_mul(b, f->deal.row, ws_i32(b, WS_BWD_SIDE)));
     struct ws_value *length = is_keys ? f->stored_k : f->seqlen_q;
     struct ws_branch branch;
     ws_branch_begin(b, &branch, ws_compare(b, WS_SIGNED_LESS, f->first_outer, length), false, NULL,
@@ -221,23 +261,27 @@ static void emit_job(struct ws_bwd *f, enum ws_bwd_job job, struct ws_value *wor
     ws_bwd_start_reads(f);
     if (is_keys && f->tiling.is_fused)
         ws_bwd_start_scores(f);
-    for (int o = 0; o < WS_BWD_OPERANDS; o++)
-        for (int n = 0; n < f->tiling.outer_tiles; n++)
-            for (int t = 0; t < f->tiling.dim[o].tiles; t++)
+    for (int o = 0; o < f->sums.operands; o++)
+        for (int n = 0; n < f->sums.rows; n++)
+            for (int t = 0; t < f->sums.columns[o]; t++)
                 f->sum[o][n][t] = zeros;
     const struct bounds bounds = find_bounds(f);
     enum { WAITING_MAX = 5 };
-    struct ws_value **values[WAITING_MAX], *parked[WAITING_MAX];
-    const int count = waiting(f, values);
+    struct ws_value **places[WAITING_MAX], *values[WAITING_MAX] = {NULL};
+    const int count = waiting(f, places);
     for (int i = 0; i < count; i++)
-        parked[i] = ws_opaque(b, *values[i]);
+        values[i] = *places[i];
+    f->parked = ws_park(b, values, count);
     if (is_keys)
         walk_heads(f, &bounds);
     else
         walk(f, &bounds);
     for (int i = 0; i < count; i++)
-        *values[i] = ws_first_lane(b, parked[i]);
+        *places[i] = ws_parked(b, f->parked, i);
+    struct ws_value *lane = f->lane;
+    f->lane = ws_fresh_lane(b);
     ws_bwd_store(f);
+    f->lane = lane;
     ws_branch_end(b, &branch);
 }
 

@@ -71,7 +71,7 @@ struct ws_bwd_lds {
     int scores, score_row_bytes;                         /* dS in rows of queries; and of: */
     int keys;                                            /* K in rows of head dims, for dQ */
     int own;                                             /* V in rows of the workgroup's keys */
-    int exchange;                                        /* of all waves */
+    int exchange;                                        /* P and dS, of all waves */
     int bytes;
 };
 
@@ -86,15 +86,25 @@ struct ws_bwd_tiling {
     bool is_exchanged;     /* all groups hold the same of an operand */
     int waves, threads;
     int inner, outer;             /* rows */
-    int inner_tiles, outer_tiles; /* of an iteration; of a wave */
+    int outer_waves, inner_waves; /* the waves along the outer rows, and along the inner ones */
+    int inner_tiles, outer_tiles; /* of a wave in an iteration */
     struct ws_bwd_dim dim[WS_BWD_OPERANDS];
     bool has_columns; /* lever transposed_tiles */
+    bool deals_sums;  /* lever sums */
     bool is_fused;    /* the key job adds to dQ, */
     bool stages_keys; /* from K in LDS */
     bool stages_own;  /* the key job reads its V from LDS */
     int dq_tiles;     /* of a wave, where fused */
 };
 struct ws_bwd_tiling ws_bwd_tiling(const struct ws_spec *spec);
+
+/* The sums of a wave: of each operand `rows` tiles of outer rows by `columns` tiles of head dims.
+ * Dealt, they are of one operand, which `operand_waves` waves share, and X stands for it. */
+struct ws_bwd_sums {
+    int operands, rows, columns[WS_BWD_OPERANDS];
+    int operand_waves, across; /* of these side by side along the head dims */
+};
+struct ws_bwd_sums ws_bwd_sums(const struct ws_bwd_tiling *tiling, enum ws_bwd_job job);
 struct ws_bwd_lds ws_bwd_lds(const struct ws_spec *spec, const struct ws_bwd_tiling *tiling,
                              enum ws_bwd_job job);
 
@@ -116,11 +126,12 @@ struct ws_bwd_round {
     struct ws_value *is_x;           /* whether the wave copies X or Y; and carried: */
     struct ws_value *base;           /* the descriptor of what it copies, of the next tile */
     struct ws_value *source;         /* of the lane, from the tile's first row */
-    struct ws_value *rows, *columns; /* LDS addresses */
-    int active_waves;                /* so many, the first, copy at all; 0: all of them */
-    int row_step, row_bytes;         /* units: from one row of it to the next, and in LDS */
-    int next_column[WS_BWD_UNIT];    /* LDS bytes from its first column to each */
-    bool is_unit;
+    struct ws_value *rows, *columns; /* LDS addresses, from these on: */
+    int rows_at, columns_at;
+    int active_waves;             /* so many, the first, copy at all; 0: all of them */
+    int row_step, row_bytes;      /* units: from one row of it to the next, and in LDS */
+    int next_column[WS_BWD_UNIT]; /* LDS bytes from its first column to each */
+    int unit_rows;                /* 1: a piece of a row */
     struct ws_value *loaded[WS_BWD_UNIT];
 };
 
@@ -130,9 +141,10 @@ struct ws_bwd_start {
     struct ws_value *base;          /* carried: the descriptor, of the next tile */
     struct ws_value *stride, *step; /* bytes: of a row, of a tile (64-bit) */
     struct ws_value *factor;
-    struct ws_value *row, *source, *place; /* of the lane: in the tile, in bytes there, in LDS */
-    int active_waves;                      /* as of struct ws_bwd_round */
-    struct ws_value *exists, *loaded;      /* of the lane */
+    struct ws_value *first;           /* row of the wave in the tile */
+    struct ws_value *source, *place;  /* of the lane: in bytes in the tile, and in LDS */
+    int active_waves;                 /* as of struct ws_bwd_round */
+    struct ws_value *exists, *loaded; /* of the lane */
 };
 
 struct ws_bwd {
@@ -141,6 +153,7 @@ struct ws_bwd {
     enum ws_mutant mutant;
     struct ws_bwd_tiling tiling;
     enum ws_bwd_job job;
+    struct ws_bwd_sums sums;
     struct ws_bwd_lds lds;
 
     /* The same in all lanes. */
@@ -152,9 +165,16 @@ struct ws_bwd {
     struct ws_value *diagonal, *behind;   /* query i sees keys from i + behind to i + diagonal */
     struct ws_value *wave, *first_outer;  /* of the workgroup */
     struct ws_value *wave_outer;          /* of the wave */
+    struct ws_value *sums_outer;          /* of its sums */
+    struct ws_value *outer_wave, *wave_inner; /* its place along the outer rows; its first inner row
+                                                 in a tile, NULL: 0 */
+    struct ws_deal {
+        struct ws_value *operand, *row, *column; /* of the wave's sums: which, and first tiles */
+    } deal;
     struct ws_value *scale, *to_log2, *start_scale, *slope;
 
     struct ws_value *item, *lane;
+    struct ws_value *parked; /* what the end of the job needs; first the batch */
 
     struct ws_value *own_place; /* V in LDS: of the lane's */
     /* The outer rows: operands B of S and dP; what a lane's rows see; query job: their starts. */
@@ -179,7 +199,7 @@ struct ws_bwd {
     struct ws_value *read_rows, *read_columns, *read_starts, *write_scores, *exchange_store,
         *exchange_load;
 
-    /* Carried: sums of the outer rows' gradients. */
+    /* Carried: sums of gradients, as of struct ws_bwd_sums. */
     struct ws_value *sum[WS_BWD_OPERANDS][WS_BWD_OUTER_MAX][WS_BWD_TILES_MAX];
 };
 
@@ -221,6 +241,10 @@ struct ws_value *ws_bwd_of_query_head(struct ws_bwd *f, enum ws_bwd_arg array);
  * read. */
 struct ws_value *ws_bwd_extent(struct ws_bwd *f, struct ws_value *rows, struct ws_value *stride,
                                struct ws_value *bytes);
+
+/* An offset from which those of other rows are made: kept, or (lever keep_offsets) made anew here.
+ */
+struct ws_value *ws_bwd_kept(struct ws_bwd *f, struct ws_value *offset);
 
 /* The lane: its column of an accumulator, and its group times step. */
 struct ws_value *ws_bwd_column(struct ws_bwd *f);
@@ -265,6 +289,14 @@ struct ws_value *ws_bwd_inner_columns(struct ws_bwd *f, enum ws_bwd_operand o, i
 struct ws_value *ws_bwd_inner_start(struct ws_bwd *f, enum ws_bwd_operand o, int tile);
 /* Packed pairs of a slice's score tiles as operand A. */
 struct ws_value *ws_bwd_score_operand(struct ws_bwd *f, struct ws_value *const *packed, int which);
+/* Sums dealt: stores those of a slice and an outer tile for all waves; and reads, after a barrier,
+ * operand A of the wave's sums. */
+void ws_bwd_share_scores(struct ws_bwd *f, enum ws_bwd_operand o, int slice, int outer,
+                         struct ws_value *const *packed);
+struct ws_value *ws_bwd_shared_scores(struct ws_bwd *f, int slice, int row);
+
+/* body.c: all that waves stored to LDS before, all see after. */
+void ws_bwd_meet(struct ws_bwd *f);
 
 /* score.c. The products of a tile of inner rows: `first` is the tile's, masked or not. */
 void ws_bwd_process(struct ws_bwd *f, struct ws_value *first, bool is_masked);

@@ -30,11 +30,11 @@ static enum ws_status check_part(const struct ws_spec *spec, struct ws_error *er
     return WS_OK;
 }
 
-static enum ws_status check_tiles(const struct ws_bwd_tiling *t, struct ws_error *error)
+/* Tiles of outer rows and their waves. */
+static enum ws_status check_outer(const struct ws_bwd_tiling *t, struct ws_error *error)
 {
-    const int slice = t->slice_tiles * WS_BWD_SIDE, tiles = t->dim[WS_BWD_X].tiles;
     const int wave_rows = t->waves * WS_BWD_SIDE;
-    if (t->outer % wave_rows != 0)
+    if (!t->deals_sums && t->outer % wave_rows != 0)
         return ws_fail(error, WS_ERROR_SPEC,
                        "block_n %d with num_waves %d: each wave owns tiles of %d keys; block_n "
                        "should be a multiple of %d: raise it or lower num_waves",
@@ -44,11 +44,46 @@ static enum ws_status check_tiles(const struct ws_bwd_tiling *t, struct ws_error
                        "block_n %d with num_waves %d: a wave would own %d tiles of keys and may "
                        "own %d; raise num_waves",
                        t->outer, t->waves, t->outer_tiles, WS_BWD_OUTER_MAX);
-    if (t->inner % slice != 0)
+    return WS_OK;
+}
+
+/* Sums dealt to the waves, of which several may share a tile's scores. */
+static enum ws_status check_sums(const struct ws_bwd_tiling *t, const struct ws_spec *spec,
+                                 struct ws_error *error)
+{
+    const struct ws_bwd_dim *x = &t->dim[WS_BWD_X], *y = &t->dim[WS_BWD_Y];
+    const int rows = t->outer / WS_BWD_SIDE, slices = t->inner / WS_BWD_SIDE / t->slice_tiles;
+    if (!t->deals_sums)
+        return WS_OK;
+    if (!t->has_columns)
         return ws_fail(error, WS_ERROR_SPEC,
-                       "block_m %d with arch %s: its operands take %d rows at a time; set block_m "
-                       "to a multiple of that",
-                       t->inner, t->target->name, slice);
+                       "sums dealt with transposed_tiles 0: a wave finds its part of what is "
+                       "staged in the transposed copy; set transposed_tiles: 1 or sums: own");
+    if (slices % t->inner_waves != 0)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "num_waves %d with sums dealt, block_n %d and block_m %d on arch %s: the "
+                       "scores are %d tiles of keys by %d operands of queries, a wave's at least "
+                       "one; lower num_waves or raise block_m",
+                       t->waves, t->outer, t->inner, t->target->name, rows, slices);
+    if (x->tiles != y->tiles)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "sums dealt at head dims %d and %d: half of the waves take dK and half dV, "
+                       "which should be of one size; set sums: own",
+                       x->dim, y->dim);
+    for (int job = 0; job < WS_BWD_JOBS; job++)
+        if (ws_bwd_has_job(spec, job) && ws_bwd_sums(t, job).rows == 0)
+            return ws_fail(error, WS_ERROR_SPEC,
+                           "sums dealt to num_waves %d: %d by %d tiles, of block_n %d and head dim "
+                           "%d, cannot be dealt to %s equally; set another num_waves or block_n, "
+                           "or sums: own",
+                           t->waves, rows, x->tiles, t->outer, x->dim,
+                           job == WS_BWD_KEYS ? "half of the waves" : "them");
+    return WS_OK;
+}
+
+static enum ws_status check_dq(const struct ws_bwd_tiling *t, struct ws_error *error)
+{
+    const int across = t->dim[WS_BWD_X].tiles, tiles = t->inner / WS_BWD_SIDE * across;
     if (!t->is_fused)
         return WS_OK;
     if (t->outer % t->chunk != 0)
@@ -56,13 +91,28 @@ static enum ws_status check_tiles(const struct ws_bwd_tiling *t, struct ws_error
                        "block_n %d with dq_mode atomic on arch %s: its operands take %d keys at a "
                        "time; set block_n to a multiple of that",
                        t->outer, t->target->name, t->chunk);
-    if (t->inner_tiles * tiles % t->waves != 0 || tiles % t->dq_tiles != 0)
+    if (tiles % t->waves != 0 || across % t->dq_tiles != 0)
         return ws_fail(error, WS_ERROR_SPEC,
                        "block_m %d, head_dim_qk %d and num_waves %d with dq_mode atomic: %d tiles "
                        "of dQ in rows of %d cannot be dealt to the waves, to each equally many of "
                        "one row; set another block_m or num_waves",
-                       t->inner, t->dim[WS_BWD_X].dim, t->waves, t->inner_tiles * tiles, tiles);
+                       t->inner, t->dim[WS_BWD_X].dim, t->waves, tiles, across);
     return WS_OK;
+}
+
+static enum ws_status check_tiles(const struct ws_bwd_tiling *t, const struct ws_spec *spec,
+                                  struct ws_error *error)
+{
+    const int slice = t->slice_tiles * WS_BWD_SIDE;
+    enum ws_status status = check_outer(t, error);
+    if (status == WS_OK && t->inner % slice != 0)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "block_m %d with arch %s: its operands take %d rows at a time; set block_m "
+                       "to a multiple of that",
+                       t->inner, t->target->name, slice);
+    if (status == WS_OK)
+        status = check_sums(t, spec, error);
+    return status == WS_OK ? check_dq(t, error) : status;
 }
 
 /* About how many registers are live at once in the loop of a job. */
@@ -71,20 +121,25 @@ static int live_registers(const struct ws_spec *spec, const struct ws_bwd_tiling
 {
     const int operand = t->run / 2, accumulator = t->atom->c_elements;
     const bool is_keys = job == WS_BWD_KEYS;
+    const struct ws_bwd_sums of_wave = ws_bwd_sums(t, job);
     int own = 0, sums = 0, copied = 0;
     for (int o = 0; o < WS_BWD_OPERANDS; o++) {
         if (o == WS_BWD_X || !is_keys || !t->stages_own)
             own += t->dim[o].chunks * operand * t->outer_tiles;
-        if (o == WS_BWD_X || is_keys)
-            sums += t->dim[o].tiles * accumulator * t->outer_tiles;
+        if (o < of_wave.operands)
+            sums += of_wave.rows * of_wave.columns[o] * accumulator;
         copied += t->inner * t->dim[o].padded / 2 / t->threads;
     }
     const int scores = 2 * t->inner_tiles * t->outer_tiles * accumulator;
-    if (is_keys && t->is_fused)
-        own += t->dq_tiles * ((t->stages_keys ? 1 : t->outer / t->chunk) * operand + accumulator);
+    int dq = 0;
+    if (is_keys && t->is_fused) {
+        const int keys = t->dq_tiles * (t->outer / t->chunk) * operand;
+        dq = t->dq_tiles * accumulator + (t->stages_keys ? operand : 0);
+        own += t->stages_keys ? 0 : keys;
+    }
     if (!spec->lever[WS_LEVER_pipeline])
         copied = 0;
-    return own + sums + copied + scores;
+    return own + sums + (copied + scores > dq ? copied + scores : dq);
 }
 
 static enum ws_status check_job(const struct ws_spec *spec, const struct ws_bwd_tiling *t,
@@ -117,7 +172,7 @@ enum ws_status ws_fmha_bwd_check(const struct ws_spec *spec, struct ws_error *er
     enum ws_status status = check_part(spec, error);
     if (status != WS_OK || ws_bwd_is_of_rows(spec))
         return status;
-    status = check_tiles(&t, error);
+    status = check_tiles(&t, spec, error);
     if (status == WS_OK && t.waves * t.target->wave_size > 1024)
         return ws_fail(error, WS_ERROR_SPEC,
                        "num_waves %d on arch %s: a workgroup has at most 1024 work-items; lower it",

@@ -58,12 +58,13 @@ void ws_bwd_start_scores(struct ws_bwd *f)
     const int wave_keys = f->tiling.outer_tiles * WS_BWD_SIDE, step = f->lds.score_row_bytes;
     struct ws_value *scores = ws_add(b, f->array, ws_i32(b, (uint32_t)f->lds.scores));
     struct ws_value *key =
-        ws_add(b, ws_mul(b, f->wave, ws_i32(b, (uint32_t)wave_keys)), ws_bwd_column(f));
+        ws_add(b, ws_mul(b, f->outer_wave, ws_i32(b, (uint32_t)wave_keys)), ws_bwd_column(f));
     struct ws_value *lane_row = ws_bwd_lane_row(f);
-    struct ws_value *lane_bytes = ws_mul(b, lane_row, ws_i32(b, (uint32_t)step));
+    struct ws_value *inner = f->wave_inner ? ws_add(b, lane_row, f->wave_inner) : lane_row;
     key = ws_mul(b, key, ws_i32(b, WS_BWD_ELEMENT_BYTES));
     key = ws_lds_row_turned(b, f->spec, key, step, lane_row);
-    f->write_scores = ws_add(b, ws_add(b, scores, key), lane_bytes);
+    f->write_scores = ws_opaque(
+        b, ws_add(b, ws_add(b, scores, key), ws_mul(b, inner, ws_i32(b, (uint32_t)step))));
     struct ws_value *column = ws_bwd_column(f);
     struct ws_value *query = ws_add(b, ws_mul(b, row, ws_i32(b, WS_BWD_SIDE)), column);
     struct ws_value *group = ws_bwd_group(f, f->tiling.chunk_step * WS_BWD_ELEMENT_BYTES);
@@ -72,14 +73,15 @@ void ws_bwd_start_scores(struct ws_bwd *f)
 }
 
 /* Past the last query and in padding nothing is added. */
-static void add_tile(struct ws_bwd *f, const struct ws_view *view, int t, struct ws_value *sum)
+static void add_tile(struct ws_bwd *f, const struct ws_view *view, struct ws_value *const *places,
+                     int t, struct ws_value *sum)
 {
     struct ws_builder *b = &f->b;
     const bool is_padded = f->tiling.dim[WS_BWD_X].padded > f->tiling.dim[WS_BWD_X].dim;
     for (int e = 0; e < f->tiling.atom->c_elements; e++) {
         if (e == 0 && t == 0 && ws_is_mutant(f->mutant, bwd_atomic_lost))
             continue;
-        struct ws_value *place = f->dq_place[is_padded ? t : 0], *more = NULL;
+        struct ws_value *place = places[is_padded ? t : 0], *more = NULL;
         if (e > 0)
             more = ws_mul(b, f->dq_stride, ws_i32(b, (uint32_t)ws_bwd_element_row(f, e)));
         if (e > 0 && !f->tiling.target->accumulation_vgprs) {
@@ -108,7 +110,9 @@ void ws_bwd_add_dq(struct ws_bwd *f, struct ws_value *first_inner, bool is_full)
 {
     struct ws_builder *b = &f->b;
     const int chunks = f->tiling.outer / f->tiling.chunk;
-    struct ws_value *zeros = ws_splat(b, ws_f32(b, 0), f->tiling.atom->c_elements);
+    /* Not one with the zeros that other sums begin with, which would be kept for it. */
+    struct ws_value *zero = ws_as_f32(b, ws_bwd_kept(f, ws_i32(b, 0)));
+    struct ws_value *zeros = ws_splat(b, zero, f->tiling.atom->c_elements);
     struct ws_value *sum[WS_BWD_TILES_MAX] = {NULL};
     for (int t = 0; t < f->tiling.dq_tiles; t++)
         sum[t] = zeros;
@@ -123,7 +127,10 @@ void ws_bwd_add_dq(struct ws_bwd *f, struct ws_value *first_inner, bool is_full)
     }
     struct ws_view view = {
         .addressing = WS_ADDRESSING_BUFFER, .base = f->dq_base, .alignment = F32_BYTES};
+    struct ws_value *places[WS_BWD_TILES_MAX] = {NULL};
     for (int t = 0; t < f->tiling.dq_tiles; t++)
-        add_tile(f, &view, t, sum[t]);
+        places[t] = ws_bwd_kept(f, f->dq_place[t]);
+    for (int t = 0; t < f->tiling.dq_tiles; t++)
+        add_tile(f, &view, places, t, sum[t]);
     f->dq_base = ws_view_advance(b, &view, f->dq_step);
 }

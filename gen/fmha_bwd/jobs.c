@@ -58,13 +58,12 @@ int ws_fmha_bwd_regions(const struct ws_spec *spec,
 static int products(const struct ws_bwd_tiling *t, enum ws_bwd_job job)
 {
     const int k = t->atom->k, tiles = t->inner_tiles * t->outer_tiles;
-    const int sums = t->inner / k * t->outer_tiles;
+    const struct ws_bwd_sums sums = ws_bwd_sums(t, job);
     int count = 0;
-    for (int o = 0; o < WS_BWD_OPERANDS; o++) {
+    for (int o = 0; o < WS_BWD_OPERANDS; o++)
         count += tiles * t->dim[o].padded / k;
-        if (o == WS_BWD_X || job == WS_BWD_KEYS)
-            count += sums * t->dim[o].tiles;
-    }
+    for (int o = 0; o < sums.operands; o++)
+        count += t->inner / k * sums.rows * sums.columns[o];
     return job == WS_BWD_KEYS && t->is_fused ? count + t->dq_tiles * t->outer / k : count;
 }
 
@@ -88,7 +87,7 @@ static void list_tiles(const struct ws_spec *spec, const struct ws_bwd_tiling *t
         {"dS", lds.scores},
         {"K^T", lds.keys},
         {"V", lds.own},
-        {"exchange", lds.exchange},
+        {"P, dS", lds.exchange},
     };
     enum { ALL = sizeof all / sizeof *all };
     for (int i = 0; i < ALL; i++) {
@@ -118,7 +117,7 @@ int ws_fmha_bwd_jobs(const struct ws_spec *spec, struct ws_fmha_bwd_job jobs[WS_
             .score_tiles = t.inner_tiles * t.outer_tiles,
             .matrix_products = products(&t, job),
             .dq_tiles = job == WS_BWD_KEYS ? t.dq_tiles : 0,
-            .barriers = 2,
+            .barriers = t.deals_sums ? 3 : 2,
         };
         list_tiles(spec, &t, job, out);
     }

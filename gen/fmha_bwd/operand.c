@@ -9,6 +9,81 @@ static int piece_dwords(void)
     return WS_BWD_PIECE / DWORD_BYTES;
 }
 
+/* Of the inner rows of an iteration. */
+static int slices(const struct ws_bwd *f)
+{
+    return f->tiling.inner / WS_BWD_SIDE / f->tiling.slice_tiles;
+}
+
+/* Of the operand of a slice. */
+static int fragment_bytes(const struct ws_bwd *f)
+{
+    return f->tiling.groups * GROUP_BYTES;
+}
+
+/* Sums dealt: fragments of P and dS by operand, outer tile and slice, a piece of each lane. */
+static int shared_bytes(const struct ws_bwd *f)
+{
+    return f->tiling.outer / WS_BWD_SIDE * slices(f) * fragment_bytes(f);
+}
+
+static struct ws_value *side_by_side(struct ws_bwd *f, struct ws_value *const *packed)
+{
+    struct ws_value *operand = packed[0];
+    for (int t = 1; t < f->tiling.slice_tiles; t++)
+        operand = ws_concatenate(&f->b, operand, packed[t]);
+    return operand;
+}
+
+static struct ws_value *scaled(struct ws_bwd *f, struct ws_value *x, int by)
+{
+    return ws_mul(&f->b, x, ws_i32(&f->b, (uint32_t)by));
+}
+
+/* piece, part: of a lane's column and group in what it reads. */
+static void start_shared(struct ws_bwd *f, struct ws_value *piece, struct ws_value *part)
+{
+    struct ws_builder *b = &f->b;
+    const int fragment = fragment_bytes(f), columns = slices(f) * fragment;
+    struct ws_value *shared = ws_add(b, f->array, ws_i32(b, (uint32_t)f->lds.exchange));
+    shared = ws_add(b, shared, piece);
+    struct ws_value *store = scaled(f, f->outer_wave, f->tiling.outer_tiles * columns);
+    if (f->wave_inner)
+        store = ws_add(b, store,
+                       scaled(f, f->wave_inner, fragment / (WS_BWD_SIDE * f->tiling.slice_tiles)));
+    store = ws_add(b, ws_add(b, shared, store), ws_bwd_group(f, GROUP_BYTES));
+    f->exchange_store = ws_opaque(b, store);
+    struct ws_value *load =
+        ws_add(b, scaled(f, f->deal.operand, shared_bytes(f)), scaled(f, f->deal.row, columns));
+    load = ws_add(b, ws_add(b, shared, load), part);
+    f->exchange_load = ws_opaque(b, load);
+    const int next = f->lds.columns[WS_BWD_Y] - f->lds.columns[WS_BWD_X];
+    load = ws_add(b, scaled(f, f->deal.operand, next), scaled(f, f->deal.column, fragment));
+    load = ws_add(b, ws_add(b, f->array, load), ws_add(b, piece, part));
+    f->read_columns = ws_opaque(b, load);
+}
+
+void ws_bwd_share_scores(struct ws_bwd *f, enum ws_bwd_operand o, int slice, int outer,
+                         struct ws_value *const *packed)
+{
+    const int constant = (int)o * shared_bytes(f) + (outer * slices(f) + slice) * fragment_bytes(f);
+    ws_lds_store(&f->b, f->exchange_store, constant, side_by_side(f, packed), WS_BWD_PIECE);
+}
+
+/* Of a lane: its group's part, or of all groups the parts. */
+static struct ws_value *read_fragment(struct ws_bwd *f, struct ws_value *place, int constant)
+{
+    if (f->tiling.is_exchanged)
+        return ws_lds_load_split(&f->b, place, constant, GROUP_BYTES, 2 * piece_dwords(),
+                                 WS_BWD_PIECE);
+    return ws_lds_load(&f->b, place, constant, piece_dwords(), WS_BWD_PIECE);
+}
+
+struct ws_value *ws_bwd_shared_scores(struct ws_bwd *f, int slice, int row)
+{
+    return read_fragment(f, f->exchange_load, (row * slices(f) + slice) * fragment_bytes(f));
+}
+
 void ws_bwd_start_reads(struct ws_bwd *f)
 {
     struct ws_builder *b = &f->b;
@@ -19,13 +94,19 @@ void ws_bwd_start_reads(struct ws_bwd *f)
     struct ws_value *piece = ws_mul(b, column, ws_i32(b, WS_BWD_PIECE));
     /* The same for both operands: where they begin is a constant of the instructions. */
     const int row_bytes = f->tiling.dim[WS_BWD_X].row_bytes;
-    struct ws_value *row = ws_mul(b, column, ws_i32(b, (uint32_t)row_bytes));
+    struct ws_value *row = f->wave_inner ? ws_add(b, column, f->wave_inner) : column;
+    row = ws_mul(b, row, ws_i32(b, (uint32_t)row_bytes));
     group = ws_lds_row_turned(b, f->spec, group, row_bytes, column);
     f->read_rows = ws_opaque(b, ws_add(b, f->array, ws_add(b, row, group)));
-    f->read_columns = ws_opaque(b, ws_add(b, f->array, ws_add(b, piece, part)));
-    f->read_starts =
-        ws_opaque(b, ws_add(b, f->array, ws_bwd_group(f, f->tiling.atom->c_elements * dword)));
-    if (!f->tiling.is_exchanged)
+    if (!f->tiling.deals_sums)
+        f->read_columns = ws_opaque(b, ws_add(b, f->array, ws_add(b, piece, part)));
+    struct ws_value *starts = ws_bwd_group(f, f->tiling.atom->c_elements * dword);
+    if (f->wave_inner)
+        starts = ws_add(b, starts, ws_mul(b, f->wave_inner, ws_i32(b, DWORD_BYTES)));
+    f->read_starts = ws_opaque(b, ws_add(b, f->array, starts));
+    if (f->tiling.deals_sums)
+        start_shared(f, piece, part);
+    if (f->tiling.deals_sums || !f->tiling.is_exchanged)
         return;
     const int of_wave = (f->lds.bytes - f->lds.exchange) / f->tiling.waves;
     struct ws_value *slab = ws_add(b, ws_add(b, f->array, ws_i32(b, (uint32_t)f->lds.exchange)),
@@ -89,14 +170,11 @@ static struct ws_value *gather(struct ws_bwd *f, enum ws_bwd_operand o, int slic
 
 struct ws_value *ws_bwd_inner_columns(struct ws_bwd *f, enum ws_bwd_operand o, int slice, int tile)
 {
-    const int fragment = f->tiling.slice_tiles * WS_BWD_SIDE * WS_BWD_SIDE * WS_BWD_ELEMENT_BYTES;
-    const int constant = f->lds.columns[o] + (slice * f->tiling.dim[o].tiles + tile) * fragment;
+    const int constant =
+        f->lds.columns[o] + (slice * f->tiling.dim[o].tiles + tile) * fragment_bytes(f);
     if (!f->tiling.has_columns)
         return gather(f, o, slice, tile);
-    if (f->tiling.is_exchanged)
-        return ws_lds_load_split(&f->b, f->read_columns, constant, GROUP_BYTES, 2 * piece_dwords(),
-                                 WS_BWD_PIECE);
-    return ws_lds_load(&f->b, f->read_columns, constant, piece_dwords(), WS_BWD_PIECE);
+    return read_fragment(f, f->read_columns, constant);
 }
 
 struct ws_value *ws_bwd_inner_start(struct ws_bwd *f, enum ws_bwd_operand o, int tile)
@@ -123,8 +201,5 @@ struct ws_value *ws_bwd_score_operand(struct ws_bwd *f, struct ws_value *const *
         ws_wave_fence(b); /* the next tile's stores come after */
         return all;
     }
-    struct ws_value *operand = packed[0];
-    for (int t = 1; t < f->tiling.slice_tiles; t++)
-        operand = ws_concatenate(b, operand, packed[t]);
-    return operand;
+    return side_by_side(f, packed);
 }

@@ -106,11 +106,28 @@ static void start_own(struct ws_bwd *f)
     struct ws_builder *b = &f->b;
     const int wave_rows = f->tiling.outer_tiles * WS_BWD_SIDE;
     struct ws_value *column = ws_bwd_column(f);
-    struct ws_value *row = ws_add(b, ws_mul(b, f->wave, ws_i32(b, (uint32_t)wave_rows)), column);
+    struct ws_value *row =
+        ws_add(b, ws_mul(b, f->outer_wave, ws_i32(b, (uint32_t)wave_rows)), column);
     row = ws_mul(b, row, ws_i32(b, (uint32_t)own_row_bytes(f)));
     struct ws_value *group = ws_bwd_group(f, f->tiling.chunk_step * WS_BWD_ELEMENT_BYTES);
     group = ws_lds_row_turned(b, f->spec, group, own_row_bytes(f), column);
     f->own_place = ws_opaque(b, ws_add(b, f->array, ws_add(b, row, group)));
+}
+
+/* Of the waves that have the same outer rows, the first stores them. */
+static void stage_own(struct ws_bwd *f)
+{
+    struct ws_builder *b = &f->b;
+    struct ws_branch branch;
+    if (f->wave_inner)
+        ws_branch_begin(b, &branch, ws_compare(b, WS_EQUAL, f->wave_inner, ws_i32(b, 0)), false,
+                        NULL, 0);
+    for (int n = 0; n < f->tiling.outer_tiles; n++)
+        for (int c = 0; c < f->tiling.dim[WS_BWD_Y].chunks; c++)
+            store_chunk(f, f->own_place, own_row_bytes(f), own_constant(f, n), c,
+                        f->own[WS_BWD_Y][n][c]);
+    if (f->wave_inner)
+        ws_branch_end(b, &branch);
 }
 
 void ws_bwd_load_outer(struct ws_bwd *f)
@@ -131,36 +148,36 @@ void ws_bwd_load_outer(struct ws_bwd *f)
             struct ws_value *row =
                 ws_add(b, ws_bwd_column(f), ws_i32(b, (uint32_t)(n * WS_BWD_SIDE)));
             struct ws_value *offset = ws_add(b, ws_mul(b, row, stride), group);
-            for (int c = 0; c < dim->chunks; c++) {
+            for (int c = 0; c < dim->chunks; c++)
                 f->own[o][n][c] = load_chunk(f, &view, dim, c, offset);
-                if (is_own_staged(f, o))
-                    store_chunk(f, f->own_place, own_row_bytes(f), own_constant(f, n), c,
-                                f->own[o][n][c]);
-            }
         }
+        if (is_own_staged(f, o))
+            stage_own(f);
     }
 }
 
-/* The inner rows that the lane's outer row sees. Keys that do not exist see none. */
+/* The inner rows that the lane's outer row sees, from the lane's first one in a tile on. Keys that
+ * do not exist see none. */
 void ws_bwd_find_limits(struct ws_bwd *f)
 {
     struct ws_builder *b = &f->b;
     for (int n = 0; n < f->tiling.outer_tiles; n++) {
         struct ws_value *row = ws_add(
             b, f->wave_outer, ws_add(b, ws_bwd_column(f), ws_i32(b, (uint32_t)(n * WS_BWD_SIDE))));
+        struct ws_value *lowest = NULL, *highest = NULL;
         if (f->job == WS_BWD_KEYS) {
             struct ws_value *exists = ws_compare(b, WS_SIGNED_LESS, row, f->seqlen_k);
-            struct ws_value *lowest = f->diagonal ? ws_sub(b, row, f->diagonal) : ws_i32(b, 0);
-            if (ws_is_mutant(f->mutant, bwd_tail_unmasked))
-                f->lowest[n] = lowest;
-            else
-                f->lowest[n] = ws_select(b, exists, lowest, ws_i32(b, INT32_MAX / 2));
-            f->highest[n] = f->behind ? ws_sub(b, row, f->behind) : NULL;
+            lowest = f->diagonal ? ws_sub(b, row, f->diagonal) : ws_i32(b, 0);
+            if (!ws_is_mutant(f->mutant, bwd_tail_unmasked))
+                lowest = ws_select(b, exists, lowest, ws_i32(b, INT32_MAX / 2));
+            highest = f->behind ? ws_sub(b, row, f->behind) : NULL;
         } else {
             struct ws_value *last = ws_sub(b, f->seqlen_k, ws_i32(b, 1));
-            f->lowest[n] = f->behind ? ws_add(b, row, f->behind) : NULL;
-            f->highest[n] = f->diagonal ? ws_smin(b, last, ws_add(b, row, f->diagonal)) : last;
+            lowest = f->behind ? ws_add(b, row, f->behind) : NULL;
+            highest = f->diagonal ? ws_smin(b, last, ws_add(b, row, f->diagonal)) : last;
         }
+        f->lowest[n] = lowest ? ws_sub(b, lowest, ws_bwd_lane_row(f)) : NULL;
+        f->highest[n] = highest ? ws_sub(b, highest, ws_bwd_lane_row(f)) : NULL;
     }
 }
 

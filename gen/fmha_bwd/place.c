@@ -95,7 +95,8 @@ void ws_bwd_place(struct ws_bwd *f, struct ws_value *workgroup)
     if (f->job == WS_BWD_QUERIES)
         f->head_k = ws_fmha_key_head(b, f->head_q, WS_BWD_ARG_heads_q, WS_BWD_ARG_heads_k);
     f->first_outer = ws_mul(b, tile, ws_i32(b, (uint32_t)f->tiling.outer));
-    f->wave_outer = ws_add(b, f->first_outer, ws_mul(b, f->wave, ws_i32(b, (uint32_t)wave_rows)));
+    f->wave_outer =
+        ws_add(b, f->first_outer, ws_mul(b, f->outer_wave, ws_i32(b, (uint32_t)wave_rows)));
     f->scale = ws_kernel_arg(b, WS_BWD_ARG_scale);
 }
 
@@ -135,6 +136,11 @@ struct ws_value *ws_bwd_extent(struct ws_bwd *f, struct ws_value *rows, struct w
     struct ws_value *last = ws_sub(b, rows, ws_i32(b, 1));
     struct ws_value *extent = ws_add(b, ws_mul(b, last, stride), bytes);
     return ws_select(b, ws_compare(b, WS_SIGNED_LESS, zero, rows), extent, zero);
+}
+
+struct ws_value *ws_bwd_kept(struct ws_bwd *f, struct ws_value *offset)
+{
+    return f->spec->lever[WS_LEVER_keep_offsets] ? offset : ws_opaque(&f->b, offset);
 }
 
 struct ws_value *ws_bwd_column(struct ws_bwd *f)

@@ -43,13 +43,20 @@ static void await(struct ws_bwd *f, struct ws_value *operands[], int count)
         ws_opaque_together(&f->b, all, count);
 }
 
+/* An operand of S or dP: rows of a tile, and which chunk of head dims. */
+struct step {
+    enum ws_bwd_operand operand;
+    int tile, chunk;
+};
+
 /* Products of operands that are read from LDS, by number. */
 struct series {
     enum ws_bwd_operand operand;
     int count;
     struct ws_value *(*read)(struct ws_bwd *f, const struct series *series, int i);
     void (*multiply)(struct ws_bwd *f, const struct series *series, int i, struct ws_value *x);
-    tiles *sums;               /* of rows */
+    const struct step *steps;  /* of rows, */
+    tiles *sums;               /* by operand */
     int slice;                 /* of columns: of inner rows, */
     struct ws_value *const *a; /* and operand A of each outer tile */
 };
@@ -86,25 +93,34 @@ static void multiply_series(struct ws_bwd *f, const struct series *series)
 
 static struct ws_value *read_row(struct ws_bwd *f, const struct series *series, int i)
 {
-    return ws_bwd_inner_rows(f, series->operand, i % f->tiling.inner_tiles,
-                             i / f->tiling.inner_tiles);
+    const struct step *step = &series->steps[i];
+    return ws_bwd_inner_rows(f, step->operand, step->tile, step->chunk);
 }
 
 static void multiply_row(struct ws_bwd *f, const struct series *series, int i, struct ws_value *x)
 {
-    const int t = i % f->tiling.inner_tiles, c = i / f->tiling.inner_tiles;
-    for (int n = 0; n < f->tiling.outer_tiles; n++)
-        (*series->sums)[t][n] = ws_multiply(
-            &f->b, f->tiling.atom, x, ws_bwd_own(f, series->operand, n, c), (*series->sums)[t][n]);
+    const struct step *step = &series->steps[i];
+    for (int n = 0; n < f->tiling.outer_tiles; n++) {
+        struct ws_value **sum = &series->sums[step->operand][step->tile][n];
+        *sum = ws_multiply(&f->b, f->tiling.atom, x, ws_bwd_own(f, step->operand, n, step->chunk),
+                           *sum);
+    }
 }
 
-/* sums += inner outer^T, of one operand. */
-static void multiply_rows(struct ws_bwd *f, enum ws_bwd_operand o, tiles *sums)
+/* sums += inner outer^T, of the operands from first to last, which take turns. */
+static void multiply_rows(struct ws_bwd *f, enum ws_bwd_operand first, enum ws_bwd_operand last,
+                          tiles sums[WS_BWD_OPERANDS])
 {
-    multiply_series(f, &(struct series){.operand = o,
-                                        .count = f->tiling.dim[o].chunks * f->tiling.inner_tiles,
+    struct step steps[WS_BWD_OPERANDS * WS_BWD_CHUNKS_MAX * WS_BWD_INNER_MAX];
+    int count = 0;
+    for (int c = 0; c < WS_BWD_CHUNKS_MAX; c++)
+        for (enum ws_bwd_operand o = first; o <= last; o++)
+            for (int t = 0; t < f->tiling.inner_tiles && c < f->tiling.dim[o].chunks; t++)
+                steps[count++] = (struct step){o, t, c};
+    multiply_series(f, &(struct series){.count = count,
                                         .read = read_row,
                                         .multiply = multiply_row,
+                                        .steps = steps,
                                         .sums = sums});
 }
 
@@ -116,12 +132,11 @@ struct limits {
 static struct limits find_limits(struct ws_bwd *f, struct ws_value *first, int n)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *start = ws_add(b, first, ws_bwd_lane_row(f));
     struct limits limits = {0};
     if (f->lowest[n])
-        limits.lowest = ws_sub(b, f->lowest[n], start);
+        limits.lowest = ws_sub(b, ws_bwd_kept(f, f->lowest[n]), first);
     if (f->highest[n])
-        limits.highest = ws_sub(b, f->highest[n], start);
+        limits.highest = ws_sub(b, ws_bwd_kept(f, f->highest[n]), first);
     if (limits.lowest && limits.highest) {
         struct ws_value *range = ws_sub(b, f->highest[n], f->lowest[n]);
         limits.count = ws_smax(b, ws_add(b, range, ws_i32(b, 1)), ws_i32(b, 0));
@@ -232,31 +247,53 @@ static struct ws_value *read_column(struct ws_bwd *f, const struct series *serie
 static void multiply_column(struct ws_bwd *f, const struct series *series, int i,
                             struct ws_value *x)
 {
-    for (int n = 0; n < f->tiling.outer_tiles; n++) {
+    for (int n = 0; n < f->sums.rows; n++) {
         struct ws_value **sum = &f->sum[series->operand][n][i];
         *sum = ws_multiply(&f->b, f->tiling.atom, series->a[n], x, *sum);
     }
 }
 
-/* d outer += scores^T inner, of one operand. */
+/* Of a slice and an outer tile. */
+static void pick_slice(const struct ws_bwd *f, tiles packed, int slice, int n,
+                       struct ws_value *own[WS_BWD_INNER_MAX])
+{
+    for (int t = 0; t < f->tiling.slice_tiles; t++)
+        own[t] = packed[slice * f->tiling.slice_tiles + t][n];
+}
+
+/* d outer += scores^T inner, of one operand. packed: NULL, of the scores that all waves share. */
 static void multiply_columns(struct ws_bwd *f, enum ws_bwd_operand o, tiles packed)
 {
-    const int slice_tiles = f->tiling.slice_tiles;
-    for (int s = 0; s < f->tiling.inner_tiles / slice_tiles; s++) {
-        struct ws_value *a[WS_BWD_OUTER_MAX] = {NULL};
-        for (int n = 0; n < f->tiling.outer_tiles; n++) {
-            struct ws_value *own[WS_BWD_INNER_MAX] = {NULL};
-            for (int t = 0; t < slice_tiles; t++)
-                own[t] = packed[s * slice_tiles + t][n];
-            a[n] = ws_bwd_score_operand(f, own, 2 * n + (int)o);
+    const int rows = packed ? f->tiling.inner_tiles * WS_BWD_SIDE : f->tiling.inner;
+    for (int s = 0; s < rows / WS_BWD_SIDE / f->tiling.slice_tiles; s++) {
+        struct ws_value *a[WS_BWD_OUTER_MAX] = {NULL}, *own[WS_BWD_INNER_MAX] = {NULL};
+        for (int n = 0; n < f->sums.rows; n++) {
+            if (packed)
+                pick_slice(f, packed, s, n, own);
+            a[n] = packed ? ws_bwd_score_operand(f, own, 2 * n + (int)o)
+                          : ws_bwd_shared_scores(f, s, n);
         }
         multiply_series(f, &(struct series){.operand = o,
-                                            .count = f->tiling.dim[o].tiles,
+                                            .count = f->sums.columns[o],
                                             .read = read_column,
                                             .multiply = multiply_column,
                                             .slice = s,
                                             .a = a});
     }
+}
+
+/* All waves get the scores of all, and each makes its own part of the sums. */
+static void deal(struct ws_bwd *f, tiles packed[WS_BWD_OPERANDS])
+{
+    struct ws_value *own[WS_BWD_INNER_MAX] = {NULL};
+    for (int o = 0; o < (f->job == WS_BWD_KEYS ? WS_BWD_OPERANDS : 1); o++)
+        for (int n = 0; n < f->tiling.outer_tiles; n++)
+            for (int s = 0; s < f->tiling.inner_tiles / f->tiling.slice_tiles; s++) {
+                pick_slice(f, packed[o], s, n, own);
+                ws_bwd_share_scores(f, o, s, n, own);
+            }
+    ws_bwd_meet(f);
+    multiply_columns(f, WS_BWD_X, NULL);
 }
 
 static void interleave(struct ws_bwd *f)
@@ -279,24 +316,35 @@ void ws_bwd_process(struct ws_bwd *f, struct ws_value *first, bool is_masked)
     tiles starts = {{NULL}}, sums[WS_BWD_OPERANDS] = {{{NULL}}};
     tiles packed[WS_BWD_OPERANDS] = {{{NULL}}};
     struct ws_value *zeros = ws_splat(&f->b, ws_f32(&f->b, 0), f->tiling.atom->c_elements);
+    if (f->wave_inner)
+        first = ws_add(&f->b, first, f->wave_inner);
     for (int t = 0; t < f->tiling.inner_tiles; t++)
         for (int n = 0; n < f->tiling.outer_tiles; n++)
             sums[WS_BWD_X][t][n] = zeros;
     if (!ws_bwd_modifies(f->spec))
         start_tiles(f, WS_BWD_X, sums[WS_BWD_X]);
-    multiply_rows(f, WS_BWD_X, &sums[WS_BWD_X]);
-    end_phase(f);
-    start_tiles(f, WS_BWD_Y, sums[WS_BWD_Y]);
-    multiply_rows(f, WS_BWD_Y, &sums[WS_BWD_Y]);
+    if (f->spec->lever[WS_LEVER_take_turns]) {
+        start_tiles(f, WS_BWD_Y, sums[WS_BWD_Y]);
+        multiply_rows(f, WS_BWD_X, WS_BWD_Y, sums);
+    } else {
+        multiply_rows(f, WS_BWD_X, WS_BWD_X, sums);
+        end_phase(f);
+        start_tiles(f, WS_BWD_Y, sums[WS_BWD_Y]);
+        multiply_rows(f, WS_BWD_Y, WS_BWD_Y, sums);
+    }
     end_phase(f);
     if (ws_bwd_modifies(f->spec))
         start_tiles(f, WS_BWD_X, starts);
     differentiate(f, first, is_masked, ws_bwd_modifies(f->spec) ? starts : NULL, sums, packed);
     end_phase(f);
-    if (f->job == WS_BWD_KEYS)
-        multiply_columns(f, WS_BWD_Y, packed[WS_BWD_Y]);
-    end_phase(f);
-    multiply_columns(f, WS_BWD_X, packed[WS_BWD_X]);
+    if (f->tiling.deals_sums) {
+        deal(f, packed);
+    } else {
+        if (f->job == WS_BWD_KEYS)
+            multiply_columns(f, WS_BWD_Y, packed[WS_BWD_Y]);
+        end_phase(f);
+        multiply_columns(f, WS_BWD_X, packed[WS_BWD_X]);
+    }
     interleave(f);
     end_phase(f);
 }

@@ -47,37 +47,40 @@ static int fragment_bytes(const struct ws_bwd *f)
     return f->tiling.slice_tiles * WS_BWD_SIDE * WS_BWD_SIDE * WS_BWD_ELEMENT_BYTES;
 }
 
-/* Quads of neighbouring elements that a lane's part of a score tile has. */
-static int quads(const struct ws_bwd *f)
+/* Runs of so many neighbouring elements that a lane's part of a score tile has. */
+static int runs(const struct ws_bwd *f, int rows)
 {
-    return f->tiling.atom->c_elements / UNIT;
+    return f->tiling.atom->c_elements / rows;
 }
 
-/* The rows of an LDS round are those of a quad of a lane group: the first of the `number`th. */
-static struct ws_value *unit_row(struct ws_bwd *f, struct ws_value *tile, struct ws_value *number)
+/* The rows of a unit are those of a run of a lane group: the first of the `number`th. */
+static struct ws_value *unit_row(struct ws_bwd *f, int rows, struct ws_value *tile,
+                                 struct ws_value *number)
 {
     const struct ws_atom *atom = f->tiling.atom;
-    struct ws_value *group = over(f, number, quads(f)), *quad = modulo(f, number, quads(f));
+    const int count = runs(f, rows);
+    struct ws_value *group = over(f, number, count), *run = modulo(f, number, count);
     struct ws_value *row = times(f, group, atom->c(WS_BWD_SIDE, 0).row);
-    if (quads(f) > 1)
-        row = ws_add(&f->b, row, times(f, quad, atom->c(0, UNIT).row));
+    if (count > 1)
+        row = ws_add(&f->b, row, times(f, run, atom->c(0, rows).row));
     return ws_add(&f->b, times(f, tile, WS_BWD_SIDE), row);
 }
 
 /* Of a unit: where its first head dim, number z in units, goes in the transposed copy. */
-static struct ws_value *unit_column(struct ws_bwd *f, const struct ws_bwd_dim *dim,
+static struct ws_value *unit_column(struct ws_bwd *f, const struct ws_bwd_dim *dim, int rows,
                                     struct ws_value *tile, struct ws_value *number,
                                     struct ws_value *z)
 {
     struct ws_builder *b = &f->b;
     const int slice_tiles = f->tiling.slice_tiles, deal = dim->deal;
     const int slice_bytes = dim->tiles * fragment_bytes(f), of_deal = WS_BWD_SIDE / UNIT * deal;
-    struct ws_value *group = over(f, number, quads(f));
-    struct ws_value *quad =
-        ws_add(b, times(f, modulo(f, tile, slice_tiles), quads(f)), modulo(f, number, quads(f)));
+    const int count = runs(f, rows);
+    struct ws_value *group = over(f, number, count);
+    struct ws_value *run =
+        ws_add(b, times(f, modulo(f, tile, slice_tiles), count), modulo(f, number, count));
     struct ws_value *place = times(f, over(f, tile, slice_tiles), slice_bytes);
     place = ws_add(b, place, times(f, group, GROUP_BYTES));
-    place = ws_add(b, place, times(f, quad, UNIT_BYTES));
+    place = ws_add(b, place, times(f, run, rows * WS_BWD_ELEMENT_BYTES));
     place = ws_add(b, place, times(f, over(f, z, of_deal), deal * fragment_bytes(f)));
     return ws_add(b, place, times(f, modulo(f, z, of_deal), UNIT / deal * WS_BWD_PIECE));
 }
@@ -87,22 +90,23 @@ struct share {
     struct ws_value *source, *rows, *columns;
 };
 
-static struct share share_of(struct ws_bwd *f, enum ws_bwd_operand o, bool is_unit,
+static struct share share_of(struct ws_bwd *f, enum ws_bwd_operand o, int unit_rows,
                              struct ws_value *index)
 {
     struct ws_builder *b = &f->b;
     const struct ws_bwd_dim *dim = &f->tiling.dim[o];
+    const bool is_unit = unit_rows > 1;
     const int wide = is_unit ? UNIT : PIECE_ELEMENTS, across = dim->padded / wide;
-    const int all = f->tiling.inner / (is_unit ? UNIT : 1) * across;
+    const int all = f->tiling.inner / unit_rows * across;
     struct share share = {0};
     index = ws_smin(b, index, ws_i32(b, (uint32_t)all - 1)); /* within the wave */
     struct ws_value *z = modulo(f, index, across), *row = over(f, index, across);
     if (is_unit) {
-        struct ws_value *tile = over(f, row, WS_BWD_SIDE / UNIT);
-        struct ws_value *number = modulo(f, row, WS_BWD_SIDE / UNIT);
-        row = unit_row(f, tile, number);
-        share.columns =
-            plus(f, ws_add(b, f->array, unit_column(f, dim, tile, number, z)), f->lds.columns[o]);
+        struct ws_value *tile = over(f, row, WS_BWD_SIDE / unit_rows);
+        struct ws_value *number = modulo(f, row, WS_BWD_SIDE / unit_rows);
+        struct ws_value *column = unit_column(f, dim, unit_rows, tile, number, z);
+        row = unit_row(f, unit_rows, tile, number);
+        share.columns = ws_add(b, f->array, column);
     }
     struct ws_value *bytes = times(f, z, wide * WS_BWD_ELEMENT_BYTES);
     struct ws_value *stride =
@@ -114,7 +118,6 @@ static struct share share_of(struct ws_bwd *f, enum ws_bwd_operand o, bool is_un
                       share.source, ws_i32(b, (uint32_t)INT32_MIN));
     bytes = ws_lds_row_turned(b, f->spec, bytes, dim->row_bytes, row);
     share.rows = ws_add(b, f->array, ws_add(b, times(f, row, dim->row_bytes), bytes));
-    share.rows = plus(f, share.rows, f->lds.rows[o]);
     return share;
 }
 
@@ -130,14 +133,15 @@ struct slots {
     int all;
 };
 
-static int slot_count(const struct ws_bwd *f, enum ws_bwd_operand o, bool is_unit)
+static int slot_count(const struct ws_bwd *f, enum ws_bwd_operand o, int unit_rows)
 {
     const int elements = f->tiling.inner * f->tiling.dim[o].padded;
-    const int each = (is_unit ? UNIT * UNIT : PIECE_ELEMENTS) * f->tiling.target->wave_size;
+    const int each =
+        (unit_rows > 1 ? unit_rows * UNIT : PIECE_ELEMENTS) * f->tiling.target->wave_size;
     return (elements + each - 1) / each;
 }
 
-static void add_round(struct ws_bwd *f, const struct slots *slots, int first, bool is_unit)
+static void add_round(struct ws_bwd *f, const struct slots *slots, int first, int unit_rows)
 {
     struct ws_builder *b = &f->b;
     const int waves = f->tiling.waves, lanes = f->tiling.target->wave_size;
@@ -146,7 +150,7 @@ static void add_round(struct ws_bwd *f, const struct slots *slots, int first, bo
     const bool has_y = first + waves > past_x && slots->count[WS_BWD_Y] > 0 &&
                        first + waves > slots->first[WS_BWD_Y];
     struct ws_bwd_round *round = &f->round[f->rounds++];
-    *round = (struct ws_bwd_round){.is_unit = is_unit,
+    *round = (struct ws_bwd_round){.unit_rows = unit_rows,
                                    .operand = has_x ? WS_BWD_X : WS_BWD_Y,
                                    .row_bytes = f->tiling.dim[WS_BWD_X].row_bytes,
                                    .row_step = f->tiling.atom->c(0, 1).row};
@@ -155,16 +159,20 @@ static void add_round(struct ws_bwd *f, const struct slots *slots, int first, bo
     for (int o = 0; o < WS_BWD_OPERANDS; o++) {
         struct ws_value *local = plus(f, slot, -slots->first[o]);
         if (o == WS_BWD_X ? has_x : has_y)
-            of[o] = share_of(f, o, is_unit, ws_add(b, times(f, local, lanes), lane));
+            of[o] = share_of(f, o, unit_rows, ws_add(b, times(f, local, lanes), lane));
     }
     struct share share = of[round->operand];
+    round->rows_at = f->lds.rows[round->operand];
+    round->columns_at = f->lds.columns[round->operand];
     if (has_x && has_y) {
+        const int rows_on = f->lds.rows[1] - f->lds.rows[0];
+        const int columns_on = f->lds.columns[1] - f->lds.columns[0];
         struct ws_value *is_x = ws_compare(b, WS_SIGNED_LESS, slot, ws_i32(b, (uint32_t)past_x));
         round->is_x = is_x;
         share.source = ws_select(b, is_x, of[0].source, of[1].source);
-        share.rows = ws_select(b, is_x, of[0].rows, of[1].rows);
-        if (is_unit)
-            share.columns = ws_select(b, is_x, of[0].columns, of[1].columns);
+        share.rows = ws_select(b, is_x, of[0].rows, plus(f, of[1].rows, rows_on));
+        if (unit_rows > 1)
+            share.columns = ws_select(b, is_x, of[0].columns, plus(f, of[1].columns, columns_on));
     }
     round->source = share.source;
     round->rows = share.rows;
@@ -174,22 +182,26 @@ static void add_round(struct ws_bwd *f, const struct slots *slots, int first, bo
         round->active_waves = slots->all - first;
 }
 
-static void add_rounds(struct ws_bwd *f, bool has_x, bool has_y, bool is_unit)
+static void add_rounds(struct ws_bwd *f, bool has_x, bool has_y, int unit_rows)
 {
     const int waves = f->tiling.waves;
     struct slots slots = {.all = 0};
     if (has_x)
-        slots.all = slots.count[WS_BWD_X] = slot_count(f, WS_BWD_X, is_unit);
+        slots.all = slots.count[WS_BWD_X] = slot_count(f, WS_BWD_X, unit_rows);
     slots.first[WS_BWD_Y] = slots.all;
     if (has_x && has_y && f->tiling.dim[WS_BWD_X].deal != f->tiling.dim[WS_BWD_Y].deal) {
-        add_rounds(f, true, false, is_unit);
-        add_rounds(f, false, true, is_unit);
+        add_rounds(f, true, false, unit_rows);
+        add_rounds(f, false, true, unit_rows);
         return;
     }
     if (has_y)
-        slots.all += slots.count[WS_BWD_Y] = slot_count(f, WS_BWD_Y, is_unit);
+        slots.all += slots.count[WS_BWD_Y] = slot_count(f, WS_BWD_Y, unit_rows);
+    if (unit_rows == UNIT && 2 * slots.all <= waves) { /* half as much for twice as many */
+        add_rounds(f, has_x, has_y, UNIT / 2);
+        return;
+    }
     for (int first = 0; first < slots.all; first += waves)
-        add_round(f, &slots, first, is_unit);
+        add_round(f, &slots, first, unit_rows);
 }
 
 int ws_bwd_rounds(const struct ws_bwd_tiling *tiling)
@@ -213,6 +225,13 @@ static struct ws_value *start_place(struct ws_bwd *f, struct ws_value *row)
     return ws_add(b, ws_sub(b, row, in_tile), ws_add(b, group, ws_shift_right(b, in_tile, 1)));
 }
 
+static struct ws_value *start_row(struct ws_bwd *f, const struct ws_bwd_start *start,
+                                  struct ws_value *lane)
+{
+    struct ws_builder *b = &f->b;
+    return ws_smin(b, ws_add(b, start->first, lane), ws_i32(b, (uint32_t)f->tiling.inner - 1));
+}
+
 /* Waves take LSE of all rows, then D. */
 static void start_starts(struct ws_bwd *f)
 {
@@ -227,9 +246,9 @@ static void start_starts(struct ws_bwd *f)
         struct ws_value *is_delta =
             ws_compare(b, WS_SIGNED_LESS, ws_i32(b, (uint32_t)of_one - 1), slot);
         struct ws_value *first = ws_select(b, is_delta, ws_i32(b, (uint32_t)of_one), ws_i32(b, 0));
-        struct ws_value *row = ws_add(b, times(f, ws_sub(b, slot, first), lanes), f->lane);
-        row = ws_smin(b, row, ws_i32(b, (uint32_t)inner - 1));
-        *start = (struct ws_bwd_start){.row = row, .is_delta = is_delta};
+        *start = (struct ws_bwd_start){.first = times(f, ws_sub(b, slot, first), lanes),
+                                       .is_delta = is_delta};
+        struct ws_value *row = start_row(f, start, f->lane);
         start->factor = ws_select(b, is_delta, ws_f32(b, -1), f->start_scale);
         struct ws_value *array = ws_select(b, is_delta, ws_i32(b, (uint32_t)inner), ws_i32(b, 0));
         struct ws_value *place = times(f, ws_add(b, start_place(f, row), array), F32_BYTES);
@@ -254,7 +273,7 @@ static void point_starts(struct ws_bwd *f, struct ws_value *first_inner)
         struct ws_bwd_start *start = &f->starts[i];
         start->base = ws_select(b, start->is_delta, base[1], base[0]);
         start->stride = ws_select(b, start->is_delta, stride[1], stride[0]);
-        start->source = ws_mul(b, start->row, start->stride);
+        start->source = ws_mul(b, start_row(f, start, f->lane), start->stride);
         start->step = ws_to_i64(b, times(f, start->stride, f->tiling.inner));
     }
 }
@@ -264,11 +283,11 @@ void ws_bwd_start_rounds(struct ws_bwd *f)
     const bool is_keys = f->job == WS_BWD_KEYS;
     f->rounds = 0;
     if (!f->tiling.has_columns) {
-        add_rounds(f, true, true, false);
+        add_rounds(f, true, true, 1);
     } else {
-        add_rounds(f, true, is_keys, true);
+        add_rounds(f, true, is_keys, UNIT);
         if (!is_keys)
-            add_rounds(f, false, true, false);
+            add_rounds(f, false, true, 1);
     }
     if (is_keys)
         start_starts(f);
@@ -376,14 +395,14 @@ static void load_round(struct ws_bwd *f, struct ws_bwd_round *round)
     struct ws_view view = {.addressing = WS_ADDRESSING_BUFFER,
                            .base = *base_of(f, round),
                            .alignment = f->spec->alignment};
-    if (!round->is_unit) {
+    if (round->unit_rows == 1) {
         round->loaded[0] = ws_load(b, &view, round->source, NULL, 0, WS_BWD_PIECE / dword_bytes);
         return;
     }
-    struct ws_value *stride = pick(f, round, f->stride);
-    for (int y = 0; y < UNIT; y++) {
+    struct ws_value *stride = pick(f, round, f->stride), *source = ws_bwd_kept(f, round->source);
+    for (int y = 0; y < round->unit_rows; y++) {
         struct ws_value *more = y > 0 ? times(f, stride, y * round->row_step) : NULL;
-        round->loaded[y] = load_row(f, &view, round->source, more, UNIT_BYTES / dword_bytes);
+        round->loaded[y] = load_row(f, &view, source, more, UNIT_BYTES / dword_bytes);
     }
 }
 
@@ -398,10 +417,12 @@ static void load_starts(struct ws_bwd *f, struct ws_value *first_inner, bool is_
     struct ws_builder *b = &f->b;
     for (int i = 0; i < f->start_rounds; i++) {
         struct ws_bwd_start *start = &f->starts[i];
-        struct ws_value *row = ws_add(b, first_inner, start->row);
         struct ws_view view = {
             .addressing = WS_ADDRESSING_BUFFER, .base = start->base, .alignment = F32_BYTES};
-        start->exists = is_full ? NULL : ws_compare(b, WS_SIGNED_LESS, row, f->seqlen_q);
+        start->exists = NULL;
+        if (!is_full)
+            start->exists = ws_compare(b, WS_SIGNED_LESS, start_row(f, start, ws_fresh_lane(b)),
+                                       ws_sub(b, f->seqlen_q, first_inner));
         start->loaded = ws_as_f32(b, ws_load(b, &view, start->source, NULL, 0, 1));
         start->base = advanced(f, start->base, start->step);
     }
@@ -431,8 +452,8 @@ void ws_bwd_stage_load(struct ws_bwd *f, struct ws_value *first_inner, bool is_f
 static struct ws_value *unit_dim(struct ws_bwd *f, const struct ws_bwd_round *round, int j)
 {
     struct ws_builder *b = &f->b;
-    struct ws_value *column = ws_undefined_i32s(b, UNIT / 2);
-    for (int pair = 0; pair < UNIT / 2; pair++) {
+    struct ws_value *column = ws_undefined_i32s(b, round->unit_rows / 2);
+    for (int pair = 0; pair < round->unit_rows / 2; pair++) {
         struct ws_value *x = ws_element(b, round->loaded[2 * pair], j / 2);
         struct ws_value *y = ws_element(b, round->loaded[2 * pair + 1], j / 2);
         struct ws_value *both = j % 2 == 0 ? ws_low_halves(b, x, y) : ws_high_halves(b, x, y);
@@ -444,22 +465,37 @@ static struct ws_value *unit_dim(struct ws_bwd *f, const struct ws_bwd_round *ro
 static void store_round(struct ws_bwd *f, struct ws_bwd_round *round)
 {
     struct ws_builder *b = &f->b;
-    if (!round->is_unit) {
-        ws_lds_store(b, round->rows, 0, round->loaded[0], WS_BWD_PIECE);
+    if (round->unit_rows == 1) {
+        ws_lds_store(b, round->rows, round->rows_at, round->loaded[0], WS_BWD_PIECE);
         return;
     }
     struct ws_value *rows = ws_lds_row_anew(b, f->spec, round->rows, round->row_bytes);
-    for (int y = 0; y < UNIT; y++) {
+    for (int y = 0; y < round->unit_rows; y++) {
         struct ws_lds_step step =
             ws_lds_row_step(b, f->spec, rows, round->row_bytes, y * round->row_step, 0);
-        ws_lds_store(b, step.address, step.constant, round->loaded[y], UNIT_BYTES);
+        ws_lds_store(b, step.address, round->rows_at + step.constant, round->loaded[y], UNIT_BYTES);
     }
     for (int j = 0; j < UNIT; j++)
-        ws_lds_store(b, round->columns, round->next_column[j], unit_dim(f, round, j), UNIT_BYTES);
+        ws_lds_store(b, round->columns, round->columns_at + round->next_column[j],
+                     unit_dim(f, round, j), round->unit_rows * WS_BWD_ELEMENT_BYTES);
+}
+
+/* What was loaded ahead is waited for here: shuffled earlier, it would be earlier. */
+static void settle(struct ws_bwd *f)
+{
+    struct ws_value **all[WS_BWD_ROUNDS_MAX * UNIT];
+    int count = 0;
+    for (int i = 0; i < f->rounds; i++)
+        for (int y = 0; y < (f->round[i].unit_rows) && f->round[i].active_waves == 0; y++)
+            all[count++] = &f->round[i].loaded[y];
+    if (count > 0)
+        ws_settle_together(&f->b, all, count);
 }
 
 void ws_bwd_stage_store(struct ws_bwd *f)
 {
+    if (f->spec->lever[WS_LEVER_schedule] != WS_BWD_SCHEDULE_NONE)
+        settle(f);
     for (int i = 0; i < f->rounds; i++)
         if (f->round[i].active_waves == 0)
             store_round(f, &f->round[i]);

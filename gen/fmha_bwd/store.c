@@ -7,6 +7,12 @@ static const struct ws_bwd_tensor gradients[WS_BWD_JOBS][WS_BWD_OPERANDS] = {
     [WS_BWD_QUERIES] = {WS_BWD_TENSOR(dq)},
 };
 
+/* Which of the wave's sums are the operand's. */
+static enum ws_bwd_operand of_sums(const struct ws_bwd *f, enum ws_bwd_operand o)
+{
+    return f->tiling.deals_sums ? WS_BWD_X : o;
+}
+
 /* The `deal` neighbouring head dims that the lane has of one of its rows. */
 static struct ws_value *neighbours(struct ws_bwd *f, enum ws_bwd_operand o, int n, int first, int e)
 {
@@ -17,7 +23,7 @@ static struct ws_value *neighbours(struct ws_bwd *f, enum ws_bwd_operand o, int 
         struct ws_value *pair = NULL;
         for (int half = 0; half < 2; half++) {
             const int t = deal > 1 ? first + 2 * p + half : first;
-            struct ws_value *x = ws_element(b, f->sum[o][n][t], e);
+            struct ws_value *x = ws_element(b, f->sum[of_sums(f, o)][n][t], e);
             if (o == WS_BWD_X)
                 x = ws_fmul(b, x, f->scale);
             if (ws_bwd_headroom(f, o) != 1)
@@ -35,11 +41,14 @@ static void store_group(struct ws_bwd *f, enum ws_bwd_operand o, int n, int firs
     struct ws_builder *b = &f->b;
     const struct ws_bwd_dim *dim = &f->tiling.dim[o];
     const int start = first * WS_BWD_SIDE, bytes = dim->deal * WS_BWD_ELEMENT_BYTES;
-    const bool is_partial = start + WS_BWD_SIDE * dim->deal > dim->dim;
+    const int most = f->tiling.deals_sums ? dim->padded : start + WS_BWD_SIDE * dim->deal;
+    const bool is_partial = most > dim->dim;
     struct ws_branch branch;
     struct ws_value *column = ws_mul(b, ws_bwd_column(f), ws_i32(b, (uint32_t)dim->deal));
     if (start >= dim->dim)
         return;
+    if (f->tiling.deals_sums)
+        column = ws_add(b, column, ws_mul(b, f->deal.column, ws_i32(b, WS_BWD_SIDE)));
     if (is_partial)
         ws_branch_begin(
             b, &branch,
@@ -64,19 +73,19 @@ static void store_operand(struct ws_bwd *f, enum ws_bwd_operand o, struct ws_val
     const struct ws_bwd_dim *dim = &f->tiling.dim[o];
     struct ws_value *head = f->job == WS_BWD_KEYS ? f->head_k : f->head_q;
     struct ws_view view = {.base = ws_bwd_address(f, tensor->pointer, tensor->strides, head,
-                                                  f->wave_outer, WS_BWD_ELEMENT_BYTES)};
+                                                  f->sums_outer, WS_BWD_ELEMENT_BYTES)};
     struct ws_value *stride = ws_bwd_stride32(f, tensor->token_stride, WS_BWD_ELEMENT_BYTES);
-    struct ws_value *left = ws_sub(b, length, f->wave_outer);
+    struct ws_value *left = ws_sub(b, length, f->sums_outer);
     if (o == WS_BWD_X && f->job == WS_BWD_KEYS && ws_is_mutant(f->mutant, bwd_dk_dropped))
         left =
-            ws_select(b, ws_compare(b, WS_EQUAL, f->wave_outer, ws_i32(b, 0)), ws_i32(b, 0), left);
-    for (int n = 0; n < f->tiling.outer_tiles; n++) {
+            ws_select(b, ws_compare(b, WS_EQUAL, f->sums_outer, ws_i32(b, 0)), ws_i32(b, 0), left);
+    for (int n = 0; n < f->sums.rows; n++) {
         for (int e = 0; e < f->tiling.atom->c_elements; e++) {
             const int more = n * WS_BWD_SIDE + ws_bwd_element_row(f, e);
             struct ws_value *row = ws_add(b, ws_bwd_lane_row(f), ws_i32(b, (uint32_t)more));
             struct ws_branch branch;
             ws_branch_begin(b, &branch, ws_compare(b, WS_SIGNED_LESS, row, left), false, NULL, 0);
-            for (int first = 0; first < dim->tiles; first += dim->deal)
+            for (int first = 0; first < f->sums.columns[of_sums(f, o)]; first += dim->deal)
                 store_group(f, o, n, first, e, ws_mul(b, row, stride), &view);
             ws_branch_end(b, &branch);
         }
@@ -90,7 +99,16 @@ void ws_bwd_store(struct ws_bwd *f)
     if (!f->spec->varlen) /* at hand again, rather than kept */
         length = ws_kernel_arg(&f->b, is_keys ? WS_BWD_ARG_seqlen_k : WS_BWD_ARG_seqlen_q);
     f->scale = ws_kernel_arg(&f->b, WS_BWD_ARG_scale);
-    store_operand(f, WS_BWD_X, length);
-    if (is_keys)
-        store_operand(f, WS_BWD_Y, length);
+    for (int o = 0; o < (is_keys ? WS_BWD_OPERANDS : 1); o++) {
+        const bool is_dealt = f->tiling.deals_sums && is_keys;
+        struct ws_branch branch;
+        if (is_dealt)
+            ws_branch_begin(
+                &f->b, &branch,
+                ws_compare(&f->b, WS_EQUAL, f->deal.operand, ws_i32(&f->b, (uint32_t)o)), false,
+                NULL, 0);
+        store_operand(f, o, length);
+        if (is_dealt)
+            ws_branch_end(&f->b, &branch);
+    }
 }

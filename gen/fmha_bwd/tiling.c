@@ -6,6 +6,34 @@ static int round_up(int x, int to)
     return (x + to - 1) / to * to;
 }
 
+/* Of tiles of sums, which `waves` waves take equally: those of a wave with the fewest operands to
+ * read for a product. No rows: there are none. */
+static struct ws_bwd_sums dealt(int rows, int columns, int waves)
+{
+    struct ws_bwd_sums best = {.operands = 1, .operand_waves = waves};
+    for (int r = 1; waves > 0 && r <= WS_BWD_OUTER_MAX && r <= rows; r++) {
+        if (rows % r != 0 || rows * columns % (waves * r) != 0)
+            continue;
+        const int c = rows * columns / waves / r;
+        if (columns % c != 0 || (best.rows > 0 && r + c >= best.rows + best.columns[WS_BWD_X]))
+            continue;
+        best.rows = r;
+        best.columns[WS_BWD_X] = c;
+        best.across = columns / c;
+    }
+    return best;
+}
+
+struct ws_bwd_sums ws_bwd_sums(const struct ws_bwd_tiling *t, enum ws_bwd_job job)
+{
+    const int operands = job == WS_BWD_KEYS ? WS_BWD_OPERANDS : 1;
+    if (t->deals_sums)
+        return dealt(t->outer / WS_BWD_SIDE, t->dim[WS_BWD_X].tiles, t->waves / operands);
+    return (struct ws_bwd_sums){.operands = operands,
+                                .rows = t->outer_tiles,
+                                .columns = {t->dim[WS_BWD_X].tiles, t->dim[WS_BWD_Y].tiles}};
+}
+
 static struct ws_bwd_dim dim_of(const struct ws_spec *spec, const struct ws_bwd_tiling *t, int dim)
 {
     struct ws_bwd_dim d = {.dim = dim, .padded = round_up(dim, t->chunk)};
@@ -14,6 +42,17 @@ static struct ws_bwd_dim dim_of(const struct ws_spec *spec, const struct ws_bwd_
     d.deal = d.tiles % 4 == 0 ? 4 : d.tiles % 2 == 0 ? 2 : 1;
     d.row_bytes = ws_lds_row_bytes(spec, d.padded);
     return d;
+}
+
+/* Neighbouring head dims that a lane stores are of one wave's sums. */
+static void limit_deal(struct ws_bwd_tiling *t)
+{
+    for (int job = 0; job < WS_BWD_JOBS; job++) {
+        const int columns = ws_bwd_sums(t, job).columns[WS_BWD_X];
+        for (int o = 0; o < WS_BWD_OPERANDS; o++)
+            while (columns > 0 && columns % t->dim[o].deal != 0)
+                t->dim[o].deal /= 2;
+    }
 }
 
 struct ws_bwd_tiling ws_bwd_tiling(const struct ws_spec *spec)
@@ -33,6 +72,7 @@ struct ws_bwd_tiling ws_bwd_tiling(const struct ws_spec *spec)
         .is_fused = lever[WS_LEVER_dq_mode] == WS_DQ_MODE_ATOMIC,
         .stages_keys = lever[WS_LEVER_dq_k] == WS_DQ_K_LDS,
         .stages_own = lever[WS_LEVER_own_v] == WS_OWN_V_LDS,
+        .deals_sums = lever[WS_LEVER_sums] == WS_SUMS_DEALT,
     };
     t.threads = t.waves * target->wave_size;
     if (!t.atom)
@@ -42,15 +82,20 @@ struct ws_bwd_tiling ws_bwd_tiling(const struct ws_spec *spec)
     t.chunk = t.is_exchanged ? t.atom->k : t.groups * t.run;
     t.chunk_step = t.is_exchanged ? 0 : t.run;
     t.slice_tiles = t.is_exchanged ? 1 : t.run / t.atom->c_elements;
-    t.inner_tiles = t.inner / WS_BWD_SIDE;
-    t.outer_tiles = t.outer / t.waves / WS_BWD_SIDE;
+    const int outer_tiles = t.outer / WS_BWD_SIDE, inner_tiles = t.inner / WS_BWD_SIDE;
+    t.outer_waves = t.deals_sums && t.waves > outer_tiles ? outer_tiles : t.waves;
+    t.inner_waves = t.waves / t.outer_waves;
+    t.inner_tiles = inner_tiles / t.inner_waves;
+    t.outer_tiles = outer_tiles / t.outer_waves;
     t.dim[WS_BWD_X] = dim_of(spec, &t, spec->head_dim_qk);
     t.dim[WS_BWD_Y] = dim_of(spec, &t, spec->head_dim_v);
     for (int o = 0; o < WS_BWD_OPERANDS; o++) /* a round may copy of both */
         if (t.dim[o].row_bytes < t.dim[1 - o].row_bytes)
             t.dim[o].row_bytes = t.dim[1 - o].row_bytes;
     if (t.is_fused)
-        t.dq_tiles = t.inner_tiles * t.dim[WS_BWD_X].tiles / t.waves;
+        t.dq_tiles = inner_tiles * t.dim[WS_BWD_X].tiles / t.waves;
+    if (t.deals_sums)
+        limit_deal(&t);
     return t;
 }
 
@@ -81,8 +126,12 @@ struct ws_bwd_lds ws_bwd_lds(const struct ws_spec *spec, const struct ws_bwd_til
     if (is_keys && t->stages_own)
         lds.bytes += t->outer * t->dim[WS_BWD_Y].row_bytes;
     lds.exchange = lds.bytes;
-    if (t->is_exchanged)
-        lds.bytes += t->waves * operands * t->outer_tiles * t->target->wave_size * WS_BWD_PIECE;
+    const int fragment = t->target->wave_size * WS_BWD_PIECE;
+    if (t->deals_sums)
+        lds.bytes += (is_keys ? operands : 1) * fragment * (t->outer / WS_BWD_SIDE) *
+                     (t->inner / WS_BWD_SIDE / t->slice_tiles);
+    else if (t->is_exchanged)
+        lds.bytes += t->waves * operands * t->outer_tiles * fragment;
     return lds;
 }
 

@@ -14,24 +14,29 @@ static const char *const settings[] = {
     "block_m=16 block_n=32 num_waves=2 arch=gfx1151",
     "block_m=16 block_n=32 num_waves=2 arch=gfx1151 dq_mode=atomic dtype=f16",
     "block_m=16 block_n=32 num_waves=2 arch=gfx1201",
+    "sums=dealt block_n=64 num_waves=4",
+    "sums=dealt block_m=64 block_n=32 num_waves=4 dq_mode=atomic",
+    "sums=dealt block_m=32 block_n=32 num_waves=4 arch=gfx1151 dtype=f16 dq_mode=atomic",
+    "sums=dealt block_m=64 block_n=64 num_waves=16 arch=gfx1201 take_turns=1 keep_offsets=0",
 };
 
-/* Multiples of 16 x 16 x 16 of a wave in an iteration. */
+/* Multiples of 16 x 16 x 16 of a wave in an iteration: an equal part of the workgroup's. */
 static int decomposition(const struct ws_spec *spec, const char *job)
 {
     const int *lever = spec->lever;
-    int waves = lever[WS_LEVER_num_waves];
     int inner = lever[WS_LEVER_block_m] / 16;
-    int outer = lever[WS_LEVER_block_n] / waves / 16;
+    int outer = lever[WS_LEVER_block_n] / 16;
     int qk = spec->head_dim_qk / 16;
     int v = spec->head_dim_v / 16;
-    int scores = inner * outer * (qk + v); /* S, dP */
+    int count = inner * outer * (qk + v); /* S, dP */
     if (strcmp(job, "queries") == 0)
-        return scores + outer * qk * inner;                      /* dQ */
-    int count = scores + outer * v * inner + outer * qk * inner; /* dV, dK */
-    if (lever[WS_LEVER_dq_mode] == WS_DQ_MODE_ATOMIC)
-        count += inner * qk / waves * (lever[WS_LEVER_block_n] / 16); /* dQ */
-    return count;
+        count += outer * qk * inner; /* dQ */
+    else
+        count += outer * v * inner + outer * qk * inner; /* dV, dK */
+    if (strcmp(job, "queries") != 0 && lever[WS_LEVER_dq_mode] == WS_DQ_MODE_ATOMIC)
+        count += inner * qk * outer; /* dQ */
+    assert_int_equal(count % lever[WS_LEVER_num_waves], 0);
+    return count / lever[WS_LEVER_num_waves];
 }
 
 static void read_figures(struct ws_figures *figures, const struct ws_compiled *compiled,
@@ -74,7 +79,7 @@ static void check_settings(const char *words, int head_dim_qk, int head_dim_v)
     for (int j = 0; j < figures.dims.job_count; ++j) {
         const struct ws_fmha_bwd_job *job = &figures.dims.jobs[j];
         assert_true(products_of(&figures, job) == decomposition(&spec, job->name));
-        assert_int_equal(job->barriers, 2);
+        assert_int_equal(job->barriers, spec.lever[WS_LEVER_sums] == WS_SUMS_DEALT ? 3 : 2);
     }
     figures.dims.jobs[0].matrix_products++; /* the check's own control */
     assert_int_equal(ws_figures_check(&figures, &error), WS_ERROR_COMPILE);

@@ -140,6 +140,12 @@ static const struct claim {
     {"bwd", "", "own_v", "lds", "reg", LDS_BYTES, 1},
     {"bwd", "dq_mode=atomic", "dq_k", "reg", "lds", LDS_BYTES, -1},
     {"bwd", "dq_mode=atomic", "dq_k", "lds", "reg", LDS_BYTES, 1},
+    {"bwd", "", "sums", "own", "dealt", LDS_BYTES, -1},
+    {"bwd", "", "sums", "dealt", "own", LDS_BYTES, 1},
+    {"bwd", "", "keep_offsets", "0", "1", CODE, 0},
+    {"bwd", "", "keep_offsets", "1", "0", CODE, 0},
+    {"bwd", "", "take_turns", "0", "1", CODE, 0},
+    {"bwd", "", "take_turns", "1", "0", CODE, 0},
 };
 
 struct measured {

@@ -54,16 +54,18 @@ void ws_reference_bwd_free(struct ws_reference_bwd *reference)
     *reference = (struct ws_reference_bwd){0};
 }
 
-/* The largest and the root mean square element. */
+/* The largest and the root mean square element, and the largest that matrix products lose. */
 struct size {
-    double largest, mean;
+    double largest, mean, lost;
 };
 
-static struct size size_of(const float *row, int64_t length)
+static struct size size_of(const float *row, int64_t length, float lost_below)
 {
     struct size size = {0};
     for (int64_t d = 0; d < length; ++d) {
         size.largest = fmax(size.largest, fabs((double)row[d]));
+        if (fabsf(row[d]) < lost_below)
+            size.lost = fmax(size.lost, fabs((double)row[d]));
         size.mean += (double)row[d] * (double)row[d] / (double)length;
     }
     size.mean = sqrt(size.mean);
@@ -134,17 +136,21 @@ static void add_key_noise(const struct query *at, int64_t key, double p, double 
     double off = at->forward->slack + units * fabs(at->forward->lse);
     double terms =
         ws_dot_magnitude(at->d_o, key_row(at, WS_V, key), size->head_dim_v) + at->delta_magnitude;
-    double of_ds = 2 * units * p * terms + off * fabs(ds);
+    double lost =
+        ws_dot_lost(at->d_o, key_row(at, WS_V, key), size->head_dim_v, problem->lost_below);
+    double of_ds = p * (2 * units * terms + lost) + off * fabs(ds);
     double of_dx = at->forward->slopes[key] * of_ds;
     if (problem->softcap != 0)
         of_dx += slope_noise * fabs(ds);
     double dx = scale * at->forward->slopes[key] * ds;
     of_dx *= scale;
-    struct size k = size_of(key_row(at, WS_K, key), size->head_dim_qk);
-    add_noise(at, WS_DV, at->kv_head, key, (2 * units + off) * p * at->d_o_size.largest,
+    struct size k = size_of(key_row(at, WS_K, key), size->head_dim_qk, problem->lost_below);
+    add_noise(at, WS_DV, at->kv_head, key,
+              p * ((2 * units + off) * at->d_o_size.largest + at->d_o_size.lost),
               p * at->d_o_size.mean);
-    add_noise(at, WS_DK, at->kv_head, key, of_dx * at->q_size.largest, dx * at->q_size.mean);
-    add_noise(at, WS_DQ, at->head, at->query, of_dx * k.largest, dx * k.mean);
+    add_noise(at, WS_DK, at->kv_head, key, of_dx * at->q_size.largest + fabs(dx) * at->q_size.lost,
+              dx * at->q_size.mean);
+    add_noise(at, WS_DQ, at->head, at->query, of_dx * k.largest + fabs(dx) * k.lost, dx * k.mean);
     if (problem->bias)
         add_noise(at, WS_DBIAS, at->head, at->query, of_ds, 0);
 }
@@ -252,8 +258,8 @@ static void add_query(struct query *at, struct ws_reference *forward)
     ws_reference_row(forward, problem, at->inputs, at->batch, at->head, at->query);
     at->q = ws_inputs_row(at->inputs, problem, WS_Q, at->batch, at->head, at->query);
     at->d_o = ws_inputs_row(at->inputs, problem, WS_DO, at->batch, at->head, at->query);
-    at->q_size = size_of(at->q, problem->size.head_dim_qk);
-    at->d_o_size = size_of(at->d_o, problem->size.head_dim_v);
+    at->q_size = size_of(at->q, problem->size.head_dim_qk, problem->lost_below);
+    at->d_o_size = size_of(at->d_o, problem->size.head_dim_v, problem->lost_below);
     struct ws_visible keys = ws_visible_keys(problem, at->batch, at->query);
     exact_query(at, keys);
     rounded_query(at, keys);

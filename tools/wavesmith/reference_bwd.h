@@ -12,7 +12,8 @@
  *
  * Noise: f32 sums in whatever order, as in ws_reference_row: dP - D is off by eight units of its
  * terms' magnitudes, p by the slack of its score and eight roundings of LSE, the slope of a cap by
- * 2^-20; all that where it is summed up, at the row's largest factor. It matters where the exact
+ * 2^-20; all that where it is summed up, at the row's largest factor; and what the target's matrix
+ * products lose of small inputs (ws_problem.lost_below). It matters where the exact
  * result is near 0 by cancellation: with one key visible dS is 0 and nothing but noise is left.
  *
  * Spread: where few terms count, how far one rounding reference is off says little of how far
