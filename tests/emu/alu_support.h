@@ -24,6 +24,7 @@ struct machine {
     struct emu_kernel_code kernel;
     struct emu_group group;
     struct emu_launch launch;
+    struct emu_pending pending;
 };
 
 /* Register bits as numbers, and back. */
@@ -187,6 +188,7 @@ static inline struct machine *machine_for(const char *arch, const char *text, si
     w->vgprs = m->code.target->vgprs;
     w->mode = EMU_DENORM_F32_KEEP | EMU_DENORM_F16_F64_KEEP;
     w->group = &m->group;
+    w->pending = &m->pending;
     m->launch.target = m->code.target;
     m->group.launch = &m->launch;
     m->launch.kernel = &m->kernel;

@@ -142,7 +142,7 @@ static void permutations(void **state)
         assert_int_equal(*lane_of(m, 0, l), active(m, l) ? got : old[0][l]);
         assert_int_equal(*lane_of(m, 3, l), active(m, l) ? sent[l] : old[1][l]);
     }
-    assert_int_equal(pending.queue[EMU_QUEUE_LDS].count, 4); /* a landing for each block */
+    assert_int_equal(m->pending.queue[EMU_QUEUE_LDS].count, 4); /* a landing for each block */
     machine_free(m);
 }
 

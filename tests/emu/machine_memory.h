@@ -1,5 +1,5 @@
-/* Global memory for machines of alu_support.h: one allocation, and what is under way to and from
- * it. For programs whose group of tests has memory_set_up and memory_tear_down. */
+/* Global memory for machines of alu_support.h: one allocation. For programs whose group of tests
+ * has memory_set_up and memory_tear_down. */
 #ifndef EMU_TEST_MACHINE_MEMORY_H
 #define EMU_TEST_MACHINE_MEMORY_H
 
@@ -8,14 +8,11 @@
 enum { BYTES = 4096 };
 
 static struct emu_memory memory;
-static struct emu_pending pending;
 static uint8_t *device;
 
 /* Gives the machine the memory, of random bytes, in strict mode. */
 static inline void attach_memory(struct machine *m)
 {
-    memset(&pending, 0, sizeof pending);
-    m->w.pending = &pending;
     m->launch.memory = &memory;
     m->group.strict = true;
     for (unsigned i = 0; i < BYTES; i++)

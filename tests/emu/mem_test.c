@@ -43,7 +43,6 @@ static const struct width ds_stores[] = {
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static struct emu_memory memory;
-static struct emu_pending pending;
 static uint8_t *device, *before;
 static uint8_t lds[BYTES + 64];
 static uint16_t lds_write[BYTES + 64], lds_read[BYTES + 64];
@@ -53,8 +52,6 @@ static uint32_t lds_writer[BYTES + 64], registers_before[REGISTERS * EMU_LANES];
 static struct machine *new_machine(const char *text)
 {
     struct machine *m = machine_new(text, 1);
-    memset(&pending, 0, sizeof pending);
-    m->w.pending = &pending;
     m->launch.memory = &memory;
     m->group.strict = true;
     m->group.race = random64() & 1;

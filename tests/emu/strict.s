@@ -5,8 +5,8 @@
 
 ; A load's result before its wait.
 begin wait_removed
-  global_load_b32 v2, v1, s[6:7]
-  v_add_nc_u32_e32 v2, 1, v2
+  global_load_b32 v3, v1, s[6:7]
+  v_add_nc_u32_e32 v2, 1, v3
 bad_wait_removed:
   store_v2
 end wait_removed
@@ -102,6 +102,64 @@ begin not_overwritten
   v_mov_b32_e32 v2, 7
   store_v2
 end not_overwritten
+
+; By what was computed from it: that must not count as loaded when the load lands.
+begin overwritten_by_itself
+  global_load_b32 v2, v1, s[6:7]
+bad_overwritten_by_itself:
+  v_add_nc_u32_e32 v2, 1, v2
+  wait_loads 0
+  store_v2
+end overwritten_by_itself
+
+begin overwritten_scalar
+  s_load_b32 s8, s[6:7], 0x0
+bad_overwritten_scalar:
+  s_add_u32 s8, s8, 1
+  wait_scalars
+  v_mov_b32_e32 v2, s8
+  store_v2
+end overwritten_scalar
+
+begin scalar_kept
+  s_load_b32 s8, s[6:7], 0x0
+  wait_scalars
+  s_add_u32 s8, s8, 1
+  v_mov_b32_e32 v2, s8
+  store_v2
+end scalar_kept
+
+; Two loads into one register, which different counters count; and scalar ones, in any order.
+begin loaded_twice
+  ds_store_b32 v1, v0
+  wait_lds
+  global_load_b32 v2, v1, s[6:7]
+bad_loaded_twice:
+  ds_load_b32 v2, v1
+  wait_lds
+  wait_loads 0
+  store_v2
+end loaded_twice, 1024
+
+begin loaded_in_turn
+  ds_store_b32 v1, v0
+  wait_lds
+  global_load_b32 v2, v1, s[6:7]
+  global_load_b32 v2, v1, s[6:7]
+  wait_loads 0
+  ds_load_b32 v2, v1
+  wait_lds
+  store_v2
+end loaded_in_turn, 1024
+
+begin scalar_loaded_twice
+  s_load_b32 s8, s[6:7], 0x0
+bad_scalar_loaded_twice:
+  s_load_b32 s8, s[6:7], 0x4
+  wait_scalars
+  v_mov_b32_e32 v2, s8
+  store_v2
+end scalar_loaded_twice
 
 ; The wave's end waits for all.
 begin overwritten_at_end

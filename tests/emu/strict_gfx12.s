@@ -109,6 +109,36 @@ begin stores_waited
   wait_loads 0
 end stores_waited
 
+; What a product adds to is written by it as well.
+.macro zero_operands
+  v_mov_b32_e32 v2, 0
+  v_mov_b32_e32 v8, 0
+  v_mov_b32_e32 v9, 0
+  v_mov_b32_e32 v10, 0
+  v_mov_b32_e32 v11, 0
+  v_mov_b32_e32 v12, 0
+  v_mov_b32_e32 v13, 0
+  v_mov_b32_e32 v14, 0
+  v_mov_b32_e32 v15, 0
+.endm
+
+begin overwritten_by_product
+  zero_operands
+  global_load_b128 v[4:7], v2, s[6:7]
+bad_overwritten_by_product:
+  v_wmma_f32_16x16x16_f16 v[4:11], v[12:15], v[12:15], v[4:11]
+  s_wait_loadcnt 0
+  global_store_b32 v1, v4, s[4:5]
+end overwritten_by_product
+
+begin product_kept
+  zero_operands
+  global_load_b128 v[4:7], v2, s[6:7]
+  s_wait_loadcnt 0
+  v_wmma_f32_16x16x16_f16 v[4:11], v[12:15], v[12:15], v[4:11]
+  global_store_b32 v1, v4, s[4:5]
+end product_kept
+
 ; A barrier signalled, but not waited for. The wave that runs second overwrites what the first has
 ; read.
 begin barrier_wait_removed

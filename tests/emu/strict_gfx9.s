@@ -72,6 +72,27 @@ begin accumulator_kept
   global_store_dword v1, a2, s[4:5]
 end accumulator_kept
 
+; What a product adds to is written by it as well.
+begin overwritten_by_product
+  v_mov_b32_e32 v2, 0
+  v_mov_b32_e32 v3, 0
+  global_load_dwordx4 v[4:7], v2, s[6:7]
+bad_overwritten_by_product:
+  v_mfma_f32_16x16x16f16 v[4:7], v[2:3], v[2:3], v[4:7]
+  wait_loads 0
+  global_store_dword v1, v4, s[4:5]
+end overwritten_by_product
+
+begin product_kept
+  v_mov_b32_e32 v2, 0
+  v_mov_b32_e32 v3, 0
+  global_load_dwordx4 v[4:7], v2, s[6:7]
+  wait_loads 0
+  v_mfma_f32_16x16x16f16 v[4:7], v[2:3], v[2:3], v[4:7]
+  s_nop 15
+  global_store_dword v1, v4, s[4:5]
+end product_kept
+
 ; Under SRAM-ECC a load of 16 bits leaves the other half undefined.
 begin half_undefined
   v_mov_b32_e32 v2, 0

@@ -5,6 +5,7 @@
 #include "tools/emu/lanes.h"
 #include "tools/emu/level.h"
 #include "tools/emu/op.h"
+#include "tools/emu/pending.h"
 #include "tools/emu/wave.h"
 
 #include <math.h>
@@ -99,6 +100,9 @@ static inline void emu_set_scalar(struct emu_wave *w, const struct emu_op *op,
         w->s[d->reg + 1] = (uint32_t)(value >> 32);
         w->spoison[d->reg + 1] = (uint32_t)(poison >> 32);
     }
+    emu_poisons_scalar(w, op, d->reg, (uint32_t)poison);
+    if (d->dwords > 1)
+        emu_poisons_scalar(w, op, d->reg + 1U, (uint32_t)(poison >> 32));
     if (poison && d->reg >= EMU_EXEC_LO)
         emu_fault(w, op, "poison", -1, "EXEC is written from an undefined or unlanded value");
 }

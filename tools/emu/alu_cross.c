@@ -59,12 +59,15 @@ static void run_writelane(struct emu_wave *w, const struct emu_op *op)
     uint64_t half[2] = {(bad & 0xffff) == 0xffff, (bad >> 16 & 0xffff) == 0xffff};
     uint64_t *p = &block->poison[op->dst[0].reg];
     *p = (*p & ~(UINT64_C(0x100000001) << i)) | half[0] << i | half[1] << (32 + i);
+    emu_poisons(w, op, lane % w->lanes / EMU_LANES, op->dst[0].reg,
+                half[0] << i | half[1] << (32 + i));
 }
 
 /* Writes lanes of a VGPR of the block under way, where `lanes` is set. */
-static void store(struct emu_wave *w, const struct emu_operand *d, const uint32_t *from,
+static void store(struct emu_wave *w, const struct emu_op *op, const uint32_t *from,
                   uint64_t poison, uint32_t lanes)
 {
+    const struct emu_operand *d = &op->dst[0];
     uint32_t *to = w->space[EMU_VGPR] + d->at;
     EMU_EACH_LANE
     {
@@ -72,6 +75,7 @@ static void store(struct emu_wave *w, const struct emu_operand *d, const uint32_
     }
     uint64_t *p = &w->poison[EMU_VGPR][d->reg], both = emu_both(lanes);
     *p = (*p & ~both) | (poison & both);
+    emu_poisons(w, op, emu_block_index(w), d->reg, poison & both);
 }
 
 /* Each lane reads lane index[i]. op_sel is fetch-inactive and bound_ctrl: a lane whose source is
@@ -89,7 +93,7 @@ static void permute(struct emu_wave *w, const struct emu_op *op, const uint32_t 
     if (bad)
         for (unsigned i = 0; i < EMU_LANES; i++)
             poison |= (bad >> index[i] & UINT64_C(0x100000001)) << i;
-    store(w, &op->dst[0], out, poison & emu_both(active), exec & (op->src[1].sel ? exec : active));
+    store(w, op, out, poison & emu_both(active), exec & (op->src[1].sel ? exec : active));
 }
 
 /* Lane i of each row of 16 reads the lane that the 4 bits i of {src2, src1} say, of its own row or,
@@ -172,7 +176,11 @@ static void run_permlane_swap(struct emu_wave *w, const struct emu_op *op)
         uint32_t *a = source->v + op->src[0].at + i, *b = target->v + op->dst[0].at + j, old = *a;
         *a = *b;
         *b = old;
-        swap_poison(&source->poison[op->src[0].reg], i, &target->poison[op->dst[0].reg], j);
+        uint64_t *p = &source->poison[op->src[0].reg], *q = &target->poison[op->dst[0].reg];
+        swap_poison(p, i, q, j);
+        emu_poisons(w, op, lane / EMU_LANES, op->src[0].reg, *p & UINT64_C(0x100000001) << i);
+        emu_poisons(w, op, (lane + row) / EMU_LANES, op->dst[0].reg,
+                    *q & UINT64_C(0x100000001) << j);
     }
 }
 
@@ -206,7 +214,7 @@ static void run_movrel(struct emu_wave *w, const struct emu_op *op)
     moved.dst[0].at = (uint32_t)dst * EMU_LANES;
     uint64_t poison;
     const uint32_t *from = emu_source(w, &moved, 0, &poison);
-    store(w, &moved.dst[0], from, poison, emu_exec(w));
+    store(w, &moved, from, poison, emu_exec(w));
 }
 
 #define T(t) EMU_TYPE_##t

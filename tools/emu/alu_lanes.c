@@ -163,9 +163,19 @@ static void store_mask(struct emu_wave *w, const struct emu_op *op, const struct
         return;
     w->s[reg] = gather_mask(lanes) & r->write;
     w->spoison[reg] = poison;
+    emu_poisons_scalar(w, op, reg, poison);
     if (poison && d->reg >= EMU_EXEC_LO)
         emu_fault(w, op, "poison", __builtin_ctz(poison),
                   "EXEC is written from an undefined or unlanded value");
+}
+
+/* What a result makes of the poison of a VGPR in `mine`. */
+static inline void write_poison(struct emu_wave *w, const struct emu_op *op, unsigned reg,
+                                uint64_t poison, uint64_t mine)
+{
+    uint64_t *p = w->poison[EMU_VGPR] + reg;
+    *p = (*p & ~mine) | (poison & mine);
+    emu_poisons(w, op, block_of(w), reg, poison & mine);
 }
 
 static void store_half(struct emu_wave *w, const struct emu_op *op, const struct results *r)
@@ -182,8 +192,7 @@ static void store_half(struct emu_wave *w, const struct emu_op *op, const struct
     }
     uint64_t mine = op->zero_high ? emu_both(write) : (uint64_t)write << (d->half ? 32 : 0);
     uint64_t poison = (uint64_t)low(r->poison[0]) << (d->half ? 32 : 0);
-    uint64_t *p = w->poison[EMU_VGPR] + d->reg;
-    *p = (*p & ~mine) | (poison & mine);
+    write_poison(w, op, d->reg, poison, mine);
 }
 
 /* SDWA: a byte or half of the destination, and what becomes of the rest. */
@@ -203,21 +212,21 @@ static void store_part(struct emu_wave *w, const struct emu_op *op, const struct
             value |= to[i] & ~mask;
         to[i] = write >> i & 1 ? value : to[i];
     }
-    uint64_t *p = w->poison[EMU_VGPR] + d->reg, bad = r->poison[0], mine = emu_both(write);
+    uint64_t bad = r->poison[0], mine = emu_both(write);
     if (part.mask <= 0xffff) { /* of a smaller part the lower half of the result is written */
-        uint64_t old = op->unused == EMU_UNUSED_PRESERVE ? *p : 0;
+        uint64_t old = op->unused == EMU_UNUSED_PRESERVE ? w->poison[EMU_VGPR][d->reg] : 0;
         bool upper = part.shift >= 16, byte = part.mask == 0xff;
         uint64_t value = low(bad), rest = upper ? UINT32_MAX : (uint64_t)UINT32_MAX << 32;
         bad = (upper ? value << 32 : value) | (old & rest) | (byte ? old & ~rest : 0);
         if (op->unused == EMU_UNUSED_SEXT && !upper)
             bad |= value << 32;
     }
-    *p = (*p & ~mine) | (bad & mine);
+    write_poison(w, op, d->reg, bad, mine);
 }
 
-static void store_words(struct emu_wave *w, const struct emu_operand *d, const struct results *r)
+static void store_words(struct emu_wave *w, const struct emu_op *op, const struct results *r)
 {
-    uint64_t *p = w->poison[EMU_VGPR] + d->reg, mine = emu_both(r->write);
+    const struct emu_operand *d = &op->dst[0];
     uint32_t write = r->write;
     for (unsigned word = 0; word < d->dwords; word++) {
         uint32_t *to = w->space[EMU_VGPR] + d->at + word * EMU_LANES;
@@ -226,7 +235,7 @@ static void store_words(struct emu_wave *w, const struct emu_operand *d, const s
         {
             to[i] = write >> i & 1 ? from[i] : to[i];
         }
-        p[word] = (p[word] & ~mine) | (r->poison[word] & mine);
+        write_poison(w, op, d->reg + word, r->poison[word], emu_both(write));
     }
 }
 
@@ -240,7 +249,7 @@ static void store(struct emu_wave *w, const struct emu_op *op, const struct resu
     else if (emu_is_half(d->type))
         store_half(w, op, r);
     else
-        store_words(w, d, r);
+        store_words(w, op, r);
     if (op->ndst > 1)
         store_mask(w, op, &op->dst[1], r->lanes[op->desc->flags & EMU_EXEC_OUT ? 0 : 1], r);
 }

@@ -227,8 +227,11 @@ static void set_poison(struct emu_wave *w, const struct emu_op *op, const struct
             result[reg][block] = emu_both(bad);
         }
     for (unsigned reg = 0; reg < shape->rows; reg++)
-        for (unsigned block = 0; block < 2; block++)
-            w->block[block].poison[op->dst[0].reg + reg] = result[reg][block];
+        for (unsigned block = 0; block < 2; block++) {
+            unsigned to = op->dst[0].reg + reg;
+            w->block[block].poison[to] = result[reg][block];
+            emu_poisons(w, op, block, to, result[reg][block]);
+        }
 }
 
 static void store(struct emu_wave *w, const struct emu_operand *d, struct operands *o,

@@ -153,6 +153,8 @@ static void emu_run_swap(struct emu_wave *w, const struct emu_op *op)
     uint64_t differ = (*px >> 2 * sx ^ *py >> 2 * sy) & lanes;
     *px ^= differ << 2 * sx;
     *py ^= differ << 2 * sy;
+    emu_poisons(w, op, emu_block_index(w), a->reg, *px & lanes << 2 * sx);
+    emu_poisons(w, op, emu_block_index(w), b->reg, *py & lanes << 2 * sy);
 }
 
 /* The truth table's bits by a, b, c; in the place of the second destination. */

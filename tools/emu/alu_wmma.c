@@ -145,12 +145,11 @@ static void set_poison(struct emu_wave *w, const struct emu_op *op)
         result[e] = result_poison(w, op, e, rows, columns);
     for (unsigned e = 0; e < ROWS; e++) {
         struct place place = place_of(op, e);
-        uint64_t *to = &p[place.reg];
-        if (emu_is_packed(op->dst[0].type))
-            *to = (*to & ~((uint64_t)UINT32_MAX << 2 * place.shift)) | (uint64_t)result[e]
-                                                                           << 2 * place.shift;
-        else
-            *to = emu_both(result[e]);
+        bool packed = emu_is_packed(op->dst[0].type);
+        uint64_t mine = packed ? (uint64_t)UINT32_MAX << 2 * place.shift : UINT64_MAX;
+        uint64_t *to = &p[place.reg], poison = emu_both(result[e]) & mine;
+        *to = (*to & ~mine) | poison;
+        emu_poisons(w, op, 0, op->dst[0].reg + place.reg, poison);
     }
 }
 

@@ -41,34 +41,75 @@ void emu_remember(struct emu_landing *landing, const uint64_t *address)
     memcpy(landing->address, address, sizeof landing->address);
 }
 
-void emu_hide(struct emu_wave *w, enum emu_queue_kind kind, const struct emu_landing *landing)
+/* Bits of a VGPR that the loads of a queue are going to write. */
+static uint64_t pending_of(const struct emu_wave *w, enum emu_queue_kind kind, unsigned block,
+                           unsigned reg)
 {
-    for (unsigned d = 0; d < landing->dwords; d++) {
-        unsigned reg = landing->reg + d;
-        if (kind == EMU_QUEUE_SMEM) {
-            w->pending->sgpr[reg]++;
-            w->spoison[reg] = UINT32_MAX;
-        } else {
-            w->pending->vgpr[landing->block][reg]++;
-            w->block[landing->block].poison[reg] |= emu_both(landing->exec) & landing->halves;
-        }
-    }
-}
-
-/* Bits of a VGPR that loads still under way are going to write. */
-static uint64_t still_pending(struct emu_wave *w, unsigned block, unsigned reg)
-{
-    static const enum emu_queue_kind kinds[] = {EMU_QUEUE_VM, EMU_QUEUE_LDS};
+    const struct emu_queue *queue = &w->pending->queue[kind];
     uint64_t bits = 0;
-    for (int k = 0; k < 2; k++) {
-        struct emu_queue *queue = &w->pending->queue[kinds[k]];
-        for (unsigned i = 0; i < queue->count; i++) {
-            const struct emu_landing *l = emu_landing_at(queue, i);
-            if (l->block == block && reg >= l->reg && reg < l->reg + l->dwords)
-                bits |= emu_both(l->exec) & l->halves;
-        }
+    for (unsigned i = 0; i < queue->count; i++) {
+        const struct emu_landing *l = emu_landing_at(queue, i);
+        if (l->block == block && reg >= l->reg && reg < l->reg + l->dwords)
+            bits |= emu_both(l->exec) & l->halves;
     }
     return bits;
+}
+
+static uint64_t still_pending(const struct emu_wave *w, unsigned block, unsigned reg)
+{
+    return pending_of(w, EMU_QUEUE_VM, block, reg) | pending_of(w, EMU_QUEUE_LDS, block, reg);
+}
+
+static void report_overwrite(struct emu_wave *w, const struct emu_op *op, unsigned block,
+                             unsigned reg, uint64_t bits, const char *what)
+{
+    bool agpr = w->group->launch->target->vgprs > EMU_AGPR0 && reg >= EMU_AGPR0;
+    emu_use_block(w, block);
+    emu_fault(w, op, "overwrite", __builtin_ctz(emu_any(bits)), "%c%u %s", agpr ? 'a' : 'v',
+              agpr ? reg - EMU_AGPR0 : reg, what);
+}
+
+static const char under_way[] = "is written while a load into it is under way";
+
+void emu_find_overwrite(struct emu_wave *w, const struct emu_op *op, unsigned block, unsigned reg,
+                        uint64_t bits)
+{
+    bits &= still_pending(w, block, reg);
+    if (bits)
+        report_overwrite(w, op, block, reg, bits, under_way);
+}
+
+void emu_find_scalar_overwrite(struct emu_wave *w, const struct emu_op *op, unsigned reg)
+{
+    emu_fault(w, op, "overwrite", -1, "s%u %s", reg, under_way);
+}
+
+static void hide_vgpr(struct emu_wave *w, enum emu_queue_kind kind, const struct emu_landing *l,
+                      unsigned reg)
+{
+    /* Those of one counter land in their order. */
+    enum emu_queue_kind other = kind == EMU_QUEUE_LDS ? EMU_QUEUE_VM : EMU_QUEUE_LDS;
+    uint64_t bits = emu_both(l->exec) & l->halves;
+    uint64_t twice = w->pending->vgpr[l->block][reg]++ ? pending_of(w, other, l->block, reg) : 0;
+    w->block[l->block].poison[reg] |= bits;
+    if (twice & bits)
+        report_overwrite(w, l->op, l->block, reg, twice & bits, under_way);
+}
+
+static void hide_sgpr(struct emu_wave *w, const struct emu_landing *l, unsigned reg)
+{
+    if (w->pending->sgpr[reg]++)
+        emu_find_scalar_overwrite(w, l->op, reg);
+    w->spoison[reg] = UINT32_MAX;
+}
+
+void emu_hide(struct emu_wave *w, enum emu_queue_kind kind, const struct emu_landing *landing)
+{
+    for (unsigned d = 0; d < landing->dwords; d++)
+        if (kind == EMU_QUEUE_SMEM)
+            hide_sgpr(w, landing, landing->reg + d);
+        else
+            hide_vgpr(w, kind, landing, landing->reg + d);
 }
 
 static void land_vgpr(struct emu_wave *w, const struct emu_landing *l, unsigned d)
@@ -79,13 +120,9 @@ static void land_vgpr(struct emu_wave *w, const struct emu_landing *l, unsigned 
     if (--w->pending->vgpr[l->block][reg])
         bits &= ~still_pending(w, l->block, reg);
     uint64_t overwritten = bits & ~*poison;
-    if (overwritten) {
-        bool agpr = w->group->launch->target->vgprs > EMU_AGPR0 && reg >= EMU_AGPR0;
-        emu_use_block(w, l->block);
-        emu_fault(w, l->op, "overwrite", __builtin_ctz(emu_any(overwritten)),
-                  "%c%u was written by another instruction before this load had been waited for",
-                  agpr ? 'a' : 'v', agpr ? reg - EMU_AGPR0 : reg);
-    }
+    if (overwritten)
+        report_overwrite(w, l->op, l->block, reg, overwritten,
+                         "was written by another instruction before this load had been waited for");
     *poison = (*poison & ~bits) | (l->poison[d & 3] & bits);
 }
 

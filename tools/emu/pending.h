@@ -70,6 +70,26 @@ void emu_remember(struct emu_landing *landing, const uint64_t *address);
 /* Called when a load's entry is filled in: poisons its registers. */
 void emu_hide(struct emu_wave *w, enum emu_queue_kind kind, const struct emu_landing *landing);
 
+/* A finding if loads under way are going to write bits of a VGPR, or an SGPR, that `op` writes. */
+void emu_find_overwrite(struct emu_wave *w, const struct emu_op *op, unsigned block, unsigned reg,
+                        uint64_t bits);
+void emu_find_scalar_overwrite(struct emu_wave *w, const struct emu_op *op, unsigned reg);
+
+/* To be called for what is written with poison: of other bits it shows when the load lands. */
+static inline void emu_poisons(struct emu_wave *w, const struct emu_op *op, unsigned block,
+                               unsigned reg, uint64_t bits)
+{
+    if (bits && w->pending->vgpr[block][reg])
+        emu_find_overwrite(w, op, block, reg, bits);
+}
+
+static inline void emu_poisons_scalar(struct emu_wave *w, const struct emu_op *op, unsigned reg,
+                                      uint32_t bits)
+{
+    if (bits && w->pending->sgpr[reg])
+        emu_find_scalar_overwrite(w, op, reg);
+}
+
 /* Lands the oldest until at most `left` instructions of the queue are under way. */
 void emu_land(struct emu_wave *w, enum emu_queue_kind kind, unsigned left);
 
