@@ -133,9 +133,7 @@ static void check_shape(struct tally *tally, int mutant, const struct ws_compile
                         const char *shape)
 {
     struct ws_problem problem = make_problem(spec, shape, tally->seed);
-    problem.uses_part = problem.varlen;
-    for (int64_t b = 0; b < problem.size.batch && problem.varlen; ++b)
-        problem.length[WS_LENGTH_USED_K][b] = problem.length[WS_LENGTH_K][b] * (3 - b) / 4;
+    use_part(&problem);
     if (mutant == WS_MUTANT_NONE || affects_problem(mutant, &problem, spec))
         tally_check(tally, mutant, compiled, part, &problem, kernel, shape);
 }

@@ -44,6 +44,14 @@ struct ws_problem make_problem(const struct ws_spec *spec, const char *shape, ui
     return problem;
 }
 
+void use_part(struct ws_problem *problem)
+{
+    problem->uses_part = problem->varlen;
+    for (int64_t b = 0; b < problem->size.batch && problem->varlen; ++b)
+        problem->length[WS_LENGTH_USED_K][b] =
+            problem->length[WS_LENGTH_K][b] * (b < 3 ? 3 - b : 0) / 4;
+}
+
 void open_emulator(struct ws_tool_device *device)
 {
     struct ws_error error;

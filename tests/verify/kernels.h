@@ -28,6 +28,10 @@ struct ws_spec backward_spec(const struct mask_row *mask);
 /* A problem for a spec from the text of --shape. */
 struct ws_problem make_problem(const struct ws_spec *spec, const char *shape, uint64_t seed);
 
+/* Of packed sequences not all keys are in use, and of each a smaller part than of the one before.
+ */
+void use_part(struct ws_problem *problem);
+
 /* Opens the emulator for gfx1151. */
 void open_emulator(struct ws_tool_device *device);
 
