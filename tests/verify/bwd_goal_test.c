@@ -91,12 +91,26 @@ static void check_promise(const struct promise *promise, const char *words)
     ws_compiled_free(&compiled);
 }
 
+/* Whatever the count: the other element type fits too. */
+static void check_other_type(const char *preset)
+{
+    struct ws_spec spec = load_preset(preset, 0, &mask_rows[2]);
+    struct ws_compiled compiled;
+    struct ws_error error;
+    spec.dtype = spec.dtype == WS_F16 ? WS_BF16 : WS_F16;
+    assert_ok(ws_compile(&spec, NULL, &compiled, &error), &error);
+    print_message("%s: %d spills as the other type\n", preset, compiled.vgpr_spills);
+    assert_int_equal(compiled.vgpr_spills + compiled.sgpr_spills, 0);
+    ws_compiled_free(&compiled);
+}
+
 static void presets_keep_their_promises(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof promises / sizeof promises[0]; ++i) {
         check_promise(&promises[i], "");
         check_promise(&promises[i], "mask=causal varlen=1");
+        check_other_type(promises[i].preset);
     }
 }
 
