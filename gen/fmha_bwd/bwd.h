@@ -266,7 +266,7 @@ struct ws_value *ws_bwd_start(struct ws_bwd *f, struct ws_value *x, struct ws_va
 
 /* stage.c. How many rounds at most; LDS addresses; then for each head: where its tiles are, from an
  * inner row on. */
-int ws_bwd_rounds(const struct ws_bwd_tiling *tiling);
+int ws_bwd_rounds(const struct ws_bwd_tiling *tiling, enum ws_bwd_job job);
 void ws_bwd_start_rounds(struct ws_bwd *f);
 void ws_bwd_start_head(struct ws_bwd *f, struct ws_value *first_inner);
 /* The tile from an inner row on, into registers, and the descriptors move on to the next one. Where

@@ -147,6 +147,14 @@ static enum ws_status check_job(const struct ws_spec *spec, const struct ws_bwd_
 {
     const int simds = 4, addresses = 12;
     const struct ws_bwd_lds lds = ws_bwd_lds(spec, t, job);
+    const int rounds = ws_bwd_rounds(t, job);
+    if (rounds > WS_BWD_ROUNDS_MAX)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "block_m %d with num_waves %d at head dims %d and %d: the waves would copy "
+                       "in %d rounds, and at most %d are kept in registers; lower block_m or raise "
+                       "num_waves",
+                       t->inner, t->waves, spec->head_dim_qk, spec->head_dim_v, rounds,
+                       WS_BWD_ROUNDS_MAX);
     if (lds.bytes > t->target->lds_bytes)
         return ws_fail(error, WS_ERROR_SPEC,
                        "block_m %d and block_n %d at head dims %d and %d take %d bytes of LDS, and "
@@ -177,13 +185,6 @@ enum ws_status ws_fmha_bwd_check(const struct ws_spec *spec, struct ws_error *er
         return ws_fail(error, WS_ERROR_SPEC,
                        "num_waves %d on arch %s: a workgroup has at most 1024 work-items; lower it",
                        t.waves, t.target->name);
-    if (status == WS_OK && ws_bwd_rounds(&t) > WS_BWD_ROUNDS_MAX)
-        return ws_fail(error, WS_ERROR_SPEC,
-                       "block_m %d with num_waves %d at head dims %d and %d: the waves would copy "
-                       "in %d rounds, and at most %d are kept in registers; lower block_m or raise "
-                       "num_waves",
-                       t.inner, t.waves, spec->head_dim_qk, spec->head_dim_v, ws_bwd_rounds(&t),
-                       WS_BWD_ROUNDS_MAX);
     for (int job = 0; job < WS_BWD_JOBS && status == WS_OK; job++)
         if (ws_bwd_has_job(spec, job))
             status = check_job(spec, &t, job, error);

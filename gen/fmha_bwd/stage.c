@@ -133,12 +133,24 @@ struct slots {
     int all;
 };
 
-static int slot_count(const struct ws_bwd *f, enum ws_bwd_operand o, int unit_rows)
+static int slot_count(const struct ws_bwd_tiling *t, enum ws_bwd_operand o, int unit_rows)
 {
-    const int elements = f->tiling.inner * f->tiling.dim[o].padded;
-    const int each =
-        (unit_rows > 1 ? unit_rows * UNIT : PIECE_ELEMENTS) * f->tiling.target->wave_size;
+    const int elements = t->inner * t->dim[o].padded;
+    const int each = (unit_rows > 1 ? unit_rows * UNIT : PIECE_ELEMENTS) * t->target->wave_size;
     return (elements + each - 1) / each;
+}
+
+/* Rows of the units that an operand is copied in; 1: it is not needed transposed. */
+static int rows_of_unit(const struct ws_bwd_tiling *t, enum ws_bwd_job job, enum ws_bwd_operand o)
+{
+    return t->has_columns && (o == WS_BWD_X || job == WS_BWD_KEYS) ? UNIT : 1;
+}
+
+/* Whether rounds go from one operand on to the other. */
+static bool are_together(const struct ws_bwd_tiling *t, enum ws_bwd_job job)
+{
+    return rows_of_unit(t, job, WS_BWD_X) == rows_of_unit(t, job, WS_BWD_Y) &&
+           t->dim[WS_BWD_X].deal == t->dim[WS_BWD_Y].deal;
 }
 
 static void add_round(struct ws_bwd *f, const struct slots *slots, int first, int unit_rows)
@@ -187,15 +199,10 @@ static void add_rounds(struct ws_bwd *f, bool has_x, bool has_y, int unit_rows)
     const int waves = f->tiling.waves;
     struct slots slots = {.all = 0};
     if (has_x)
-        slots.all = slots.count[WS_BWD_X] = slot_count(f, WS_BWD_X, unit_rows);
+        slots.all = slots.count[WS_BWD_X] = slot_count(&f->tiling, WS_BWD_X, unit_rows);
     slots.first[WS_BWD_Y] = slots.all;
-    if (has_x && has_y && f->tiling.dim[WS_BWD_X].deal != f->tiling.dim[WS_BWD_Y].deal) {
-        add_rounds(f, true, false, unit_rows);
-        add_rounds(f, false, true, unit_rows);
-        return;
-    }
     if (has_y)
-        slots.all += slots.count[WS_BWD_Y] = slot_count(f, WS_BWD_Y, unit_rows);
+        slots.all += slots.count[WS_BWD_Y] = slot_count(&f->tiling, WS_BWD_Y, unit_rows);
     if (unit_rows == UNIT && 2 * slots.all <= waves) { /* half as much for twice as many */
         add_rounds(f, has_x, has_y, UNIT / 2);
         return;
@@ -204,13 +211,16 @@ static void add_rounds(struct ws_bwd *f, bool has_x, bool has_y, int unit_rows)
         add_round(f, &slots, first, unit_rows);
 }
 
-int ws_bwd_rounds(const struct ws_bwd_tiling *tiling)
+int ws_bwd_rounds(const struct ws_bwd_tiling *tiling, enum ws_bwd_job job)
 {
-    const int each = WS_BWD_UNIT * WS_BWD_UNIT * tiling->target->wave_size;
-    int slots = 0;
-    for (int o = 0; o < WS_BWD_OPERANDS; o++)
-        slots += (tiling->inner * tiling->dim[o].padded + each - 1) / each;
-    return (slots + tiling->waves - 1) / tiling->waves + 1;
+    const int waves = tiling->waves;
+    int rounds = 0, slots = 0;
+    for (int o = 0; o < WS_BWD_OPERANDS; o++) {
+        const int count = slot_count(tiling, o, rows_of_unit(tiling, job, o));
+        slots += count;
+        rounds += (count + waves - 1) / waves;
+    }
+    return are_together(tiling, job) ? (slots + waves - 1) / waves : rounds;
 }
 
 /* Where in its tile the start of a row lies: rows of a lane group side by side. */
@@ -282,12 +292,11 @@ void ws_bwd_start_rounds(struct ws_bwd *f)
 {
     const bool is_keys = f->job == WS_BWD_KEYS;
     f->rounds = 0;
-    if (!f->tiling.has_columns) {
-        add_rounds(f, true, true, 1);
+    if (are_together(&f->tiling, f->job)) {
+        add_rounds(f, true, true, rows_of_unit(&f->tiling, f->job, WS_BWD_X));
     } else {
-        add_rounds(f, true, is_keys, UNIT);
-        if (!is_keys)
-            add_rounds(f, false, true, 1);
+        add_rounds(f, true, false, rows_of_unit(&f->tiling, f->job, WS_BWD_X));
+        add_rounds(f, false, true, rows_of_unit(&f->tiling, f->job, WS_BWD_Y));
     }
     if (is_keys)
         start_starts(f);

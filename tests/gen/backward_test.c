@@ -61,6 +61,11 @@ static void conflicts_have_reasons(void **state)
         {"arch=gfx942 block_m=16", "take 32 rows at a time"},
         {"arch=gfx942 block_n=16 dq_mode=atomic", "take 32 keys at a time"},
         {"arch=gfx942 head_dim=96 block_n=128 num_waves=8 dq_mode=atomic", "cannot be dealt"},
+        {"arch=gfx942 block_m=64 block_n=32 num_waves=2 head_dim=160 transposed_tiles=0 "
+         "waves_per_eu=1",
+         "in 20 rounds"},
+        {"arch=gfx950 block_m=64 block_n=16 num_waves=1 head_dim=128 waves_per_eu=1",
+         "in 24 rounds"},
         {"arch=gfx942 part=dq", "set dq_mode: split"},
         {"arch=gfx942 part=cast", "set dq_mode: atomic"},
         {"arch=gfx942 dq_groups=2", "dq_groups: 1"},
