@@ -88,9 +88,11 @@ static const char *const backward_shapes[] = {
     "B=1,Hq=1,Hk=1,Sq=20,Sk=0",   "B=1,Hq=1,Hk=1,Sq=0,Sk=40",
     "B=1,Hq=1,Hk=1,Sq=33,Sk=224", NULL};
 
-/* Whole blocks and parts of them, along each side and along k. */
+/* Whole blocks and parts of them, along each side and along k; the last k of a row are loaded one
+ * by one, and what is loaded for one past the end nobody misses. */
 static const char *const gemm_shapes[] = {"B=2,M=40,N=50,K=70", "M=130,N=140,K=245",
-                                          "M=64,N=64,K=127", "M=17,N=5,K=111", NULL};
+                                          "M=64,N=64,K=127",    "M=17,N=5,K=111",
+                                          "M=17,N=20,K=33",     NULL};
 
 static const char *const *const shapes[] = {
     [WS_KERNEL_FMHA_FWD] = forward_shapes,
@@ -220,18 +222,6 @@ static const char *excuse(struct kernel *kernel, size_t index)
     return is_missed_elsewhere(kernel, index, found) ? "noticed on a way that no wave takes" : NULL;
 }
 
-/* The instructions whose waits are looked at: all, but of gemm those that stage and what they meet.
- * The last k of a row are loaded one by one and masked, so that nobody misses a wait for one that
- * the mask makes zero. */
-static size_t count_examined(const struct kernel *kernel)
-{
-    size_t count = kernel->isa.count;
-    if (kernel->spec.kind == WS_KERNEL_GEMM)
-        while (count > 0 && kernel->isa.instructions[count - 1].class != WS_ISA_LDS)
-            count--;
-    return count;
-}
-
 /* What was removed, and what nobody missed without a reason. */
 struct count {
     int waits, barriers, survived;
@@ -260,8 +250,7 @@ static void remove_from(struct kernel *kernel, int launch, uint64_t one_of)
     struct count count = {0};
     uint64_t random = seed;
     read_launch(kernel, launch);
-    const size_t examined = count_examined(kernel);
-    for (size_t i = 0; i < examined; ++i) {
+    for (size_t i = 0; i < kernel->isa.count; ++i) {
         const struct ws_instruction *wait = &kernel->isa.instructions[i];
         if (is_barrier(wait) || (flight_is_wait(wait) && next_random(&random) % one_of == 0))
             remove_one(kernel, i, &count);
@@ -313,6 +302,11 @@ static void waits_of_gemms(void **state)
     (void)state;
     remove_waits("gemm", 0, 0, "bm_tiles=2 bn_tiles=2", 1);
     remove_waits("gemm", 0, 0, "arch=gfx942 stages=1 bm_tiles=2 bn_tiles=2", 1);
+    remove_waits("gemm", 0, 0, "arch=gfx1201 bm_tiles=1 bn_tiles=2 waves_n=1", 1);
+    /* Not of gfx1151, whose lanes hold whole steps: it loads the last k of one, which no tail has.
+     */
+    remove_waits("gemm_naive", 0, 0, "arch=gfx942", 1);
+    remove_waits("gemm_naive", 0, 0, "arch=gfx1201", 1);
 }
 
 /* With WS_TEST_FULL all waits under all masks, else some of each kernel under one mask. */
