@@ -115,19 +115,26 @@ static enum ws_status check_tiles(const struct ws_bwd_tiling *t, const struct ws
     return status == WS_OK ? check_dq(t, error) : status;
 }
 
+/* Of a wave's sums. */
+static int sum_registers(const struct ws_bwd_tiling *t, enum ws_bwd_job job)
+{
+    const struct ws_bwd_sums sums = ws_bwd_sums(t, job);
+    int tiles = 0;
+    for (int o = 0; o < sums.operands; o++)
+        tiles += sums.rows * sums.columns[o];
+    return tiles * t->atom->c_elements;
+}
+
 /* About how many registers are live at once in the loop of a job. */
 static int live_registers(const struct ws_spec *spec, const struct ws_bwd_tiling *t,
                           enum ws_bwd_job job)
 {
     const int operand = t->run / 2, accumulator = t->atom->c_elements;
     const bool is_keys = job == WS_BWD_KEYS;
-    const struct ws_bwd_sums of_wave = ws_bwd_sums(t, job);
-    int own = 0, sums = 0, copied = 0;
+    int own = 0, copied = 0;
     for (int o = 0; o < WS_BWD_OPERANDS; o++) {
         if (o == WS_BWD_X || !is_keys || !t->stages_own)
             own += t->dim[o].chunks * operand * t->outer_tiles;
-        if (o < of_wave.operands)
-            sums += of_wave.rows * of_wave.columns[o] * accumulator;
         copied += t->inner * t->dim[o].padded / 2 / t->threads;
     }
     const int scores = 2 * t->inner_tiles * t->outer_tiles * accumulator;
@@ -139,13 +146,39 @@ static int live_registers(const struct ws_spec *spec, const struct ws_bwd_tiling
     }
     if (!spec->lever[WS_LEVER_pipeline])
         copied = 0;
-    return own + sums + (copied + scores > dq ? copied + scores : dq);
+    return own + sum_registers(t, job) + (copied + scores > dq ? copied + scores : dq);
+}
+
+/* What does not fit may be spilled where the spec asks for that, but no sums: every turn of the
+ * loop needs them all. */
+static enum ws_status check_registers(const struct ws_spec *spec, const struct ws_bwd_tiling *t,
+                                      enum ws_bwd_job job, struct ws_error *error)
+{
+    const int simds = 4, addresses = 12;
+    const int waves = (t->waves + simds - 1) / simds, share = t->target->vgpr_file / waves;
+    const int most = share < t->target->vgpr_max ? share : t->target->vgpr_max;
+    const int registers = live_registers(spec, t, job) + addresses;
+    const int of_sums = t->target->accumulation_vgprs ? share : most; /* AGPRs hold sums */
+    if (sum_registers(t, job) > of_sums)
+        return ws_fail(
+            error, WS_ERROR_SPEC,
+            "block_n %d and num_waves %d at head dims %d and %d: the sums of a wave take "
+            "%d registers, and %s has %d; lower block_n or raise num_waves",
+            t->outer, t->waves, spec->head_dim_qk, spec->head_dim_v, sum_registers(t, job),
+            t->target->name, of_sums);
+    if (spec->lever[WS_LEVER_waves_per_eu] > 0 || registers <= most)
+        return WS_OK;
+    return ws_fail(error, WS_ERROR_SPEC,
+                   "block_m %d, block_n %d and num_waves %d at head dims %d and %d need about %d "
+                   "registers, and %s has %d; lower block_m or block_n, or raise num_waves, or set "
+                   "waves_per_eu: 1 with a max_spills above 0",
+                   t->inner, t->outer, t->waves, spec->head_dim_qk, spec->head_dim_v, registers,
+                   t->target->name, most);
 }
 
 static enum ws_status check_job(const struct ws_spec *spec, const struct ws_bwd_tiling *t,
                                 enum ws_bwd_job job, struct ws_error *error)
 {
-    const int simds = 4, addresses = 12;
     const struct ws_bwd_lds lds = ws_bwd_lds(spec, t, job);
     const int rounds = ws_bwd_rounds(t, job);
     if (rounds > WS_BWD_ROUNDS_MAX)
@@ -161,17 +194,7 @@ static enum ws_status check_job(const struct ws_spec *spec, const struct ws_bwd_
                        "a workgroup of %s has %d; lower block_m, or set transposed_tiles: 0",
                        t->inner, t->outer, spec->head_dim_qk, spec->head_dim_v, lds.bytes,
                        t->target->name, t->target->lds_bytes);
-    const int waves = (t->waves + simds - 1) / simds, share = t->target->vgpr_file / waves;
-    const int most = share < t->target->vgpr_max ? share : t->target->vgpr_max;
-    const int registers = live_registers(spec, t, job) + addresses;
-    if (spec->lever[WS_LEVER_waves_per_eu] > 0 || registers <= most)
-        return WS_OK;
-    return ws_fail(error, WS_ERROR_SPEC,
-                   "block_m %d, block_n %d and num_waves %d at head dims %d and %d need about %d "
-                   "registers, and %s has %d; lower block_m or block_n, or raise num_waves, or set "
-                   "waves_per_eu: 1 with a max_spills above 0",
-                   t->inner, t->outer, t->waves, spec->head_dim_qk, spec->head_dim_v, registers,
-                   t->target->name, most);
+    return check_registers(spec, t, job, error);
 }
 
 enum ws_status ws_fmha_bwd_check(const struct ws_spec *spec, struct ws_error *error)

@@ -74,6 +74,8 @@ static void conflicts_have_reasons(void **state)
         {"arch=gfx1151 num_waves=16 block_n=128", "should be a multiple of 256"},
         {"arch=gfx942 head_dim=256 block_m=64 block_n=128 num_waves=8", "bytes of LDS"},
         {"arch=gfx1151 head_dim=128 block_n=128 num_waves=8", "registers"},
+        {"arch=gfx1201 head_dim=160 block_n=64 block_m=16 num_waves=1 waves_per_eu=1",
+         "the sums of a wave take 640 registers"},
         {"arch=gfx1250", "no layout file"},
     };
     (void)state;
