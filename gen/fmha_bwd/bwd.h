@@ -45,6 +45,8 @@ enum {
     WS_BWD_UNIT = 4,        /* rows and head dims of what a thread transposes in a round */
 };
 
+enum { WS_BWD_GROUP_BYTES = WS_BWD_SIDE * WS_BWD_PIECE }; /* a lane group's part of a fragment */
+
 /* A tensor of the arguments: where its pointer and its strides are, of which the last is a token's.
  */
 struct ws_bwd_tensor {
@@ -83,7 +85,8 @@ struct ws_bwd_tiling {
     int run;                    /* elements of an operand in a lane */
     int chunk, chunk_step; /* elements that all lanes hold of a row; from one group to the next */
     int slice_tiles;       /* score tiles of an operand A */
-    bool is_exchanged;     /* all groups hold the same of an operand */
+    int fragment_bytes; /* in LDS, of an operand that sums over inner rows: a piece of each lane */
+    bool is_exchanged;  /* all groups hold the same of an operand */
     int waves, threads;
     int inner, outer;             /* rows */
     int outer_waves, inner_waves; /* the waves along the outer rows, and along the inner ones */
@@ -105,6 +108,11 @@ struct ws_bwd_sums {
     int operand_waves, across; /* of these side by side along the head dims */
 };
 struct ws_bwd_sums ws_bwd_sums(const struct ws_bwd_tiling *tiling, enum ws_bwd_job job);
+/* Of how many outer operands, X first, the job makes gradients. */
+int ws_bwd_gradients(enum ws_bwd_job job);
+/* Whether an inner operand is staged transposed, too. */
+bool ws_bwd_is_transposed(const struct ws_bwd_tiling *tiling, enum ws_bwd_job job,
+                          enum ws_bwd_operand o);
 struct ws_bwd_lds ws_bwd_lds(const struct ws_spec *spec, const struct ws_bwd_tiling *tiling,
                              enum ws_bwd_job job);
 
@@ -168,7 +176,7 @@ struct ws_bwd {
     struct ws_value *sums_outer;          /* of its sums */
     struct ws_value *outer_wave, *wave_inner; /* its place along the outer rows; its first inner row
                                                  in a tile, NULL: 0 */
-    struct ws_deal {
+    struct ws_bwd_deal {
         struct ws_value *operand, *row, *column; /* of the wave's sums: which, and first tiles */
     } deal;
     struct ws_value *scale, *to_log2, *start_scale, *slope;

@@ -2,7 +2,7 @@
 #include "gen/fmha_bwd/bwd.h"
 #include "ir/lds.h"
 
-enum { GROUP_BYTES = WS_BWD_SIDE * WS_BWD_PIECE, DWORD_BYTES = 4 };
+enum { DWORD_BYTES = 4 };
 
 static int piece_dwords(void)
 {
@@ -15,16 +15,10 @@ static int slices(const struct ws_bwd *f)
     return f->tiling.inner / WS_BWD_SIDE / f->tiling.slice_tiles;
 }
 
-/* Of the operand of a slice. */
-static int fragment_bytes(const struct ws_bwd *f)
-{
-    return f->tiling.groups * GROUP_BYTES;
-}
-
 /* Sums dealt: fragments of P and dS by operand, outer tile and slice, a piece of each lane. */
 static int shared_bytes(const struct ws_bwd *f)
 {
-    return f->tiling.outer / WS_BWD_SIDE * slices(f) * fragment_bytes(f);
+    return f->tiling.outer / WS_BWD_SIDE * slices(f) * f->tiling.fragment_bytes;
 }
 
 static struct ws_value *side_by_side(struct ws_bwd *f, struct ws_value *const *packed)
@@ -44,14 +38,14 @@ static struct ws_value *scaled(struct ws_bwd *f, struct ws_value *x, int by)
 static void start_shared(struct ws_bwd *f, struct ws_value *piece, struct ws_value *part)
 {
     struct ws_builder *b = &f->b;
-    const int fragment = fragment_bytes(f), columns = slices(f) * fragment;
+    const int fragment = f->tiling.fragment_bytes, columns = slices(f) * fragment;
     struct ws_value *shared = ws_add(b, f->array, ws_i32(b, (uint32_t)f->lds.exchange));
     shared = ws_add(b, shared, piece);
     struct ws_value *store = scaled(f, f->outer_wave, f->tiling.outer_tiles * columns);
     if (f->wave_inner)
         store = ws_add(b, store,
                        scaled(f, f->wave_inner, fragment / (WS_BWD_SIDE * f->tiling.slice_tiles)));
-    store = ws_add(b, ws_add(b, shared, store), ws_bwd_group(f, GROUP_BYTES));
+    store = ws_add(b, ws_add(b, shared, store), ws_bwd_group(f, WS_BWD_GROUP_BYTES));
     f->exchange_store = ws_opaque(b, store);
     struct ws_value *load =
         ws_add(b, scaled(f, f->deal.operand, shared_bytes(f)), scaled(f, f->deal.row, columns));
@@ -66,7 +60,8 @@ static void start_shared(struct ws_bwd *f, struct ws_value *piece, struct ws_val
 void ws_bwd_share_scores(struct ws_bwd *f, enum ws_bwd_operand o, int slice, int outer,
                          struct ws_value *const *packed)
 {
-    const int constant = (int)o * shared_bytes(f) + (outer * slices(f) + slice) * fragment_bytes(f);
+    const int constant =
+        (int)o * shared_bytes(f) + (outer * slices(f) + slice) * f->tiling.fragment_bytes;
     ws_lds_store(&f->b, f->exchange_store, constant, side_by_side(f, packed), WS_BWD_PIECE);
 }
 
@@ -74,23 +69,22 @@ void ws_bwd_share_scores(struct ws_bwd *f, enum ws_bwd_operand o, int slice, int
 static struct ws_value *read_fragment(struct ws_bwd *f, struct ws_value *place, int constant)
 {
     if (f->tiling.is_exchanged)
-        return ws_lds_load_split(&f->b, place, constant, GROUP_BYTES, 2 * piece_dwords(),
+        return ws_lds_load_split(&f->b, place, constant, WS_BWD_GROUP_BYTES, 2 * piece_dwords(),
                                  WS_BWD_PIECE);
     return ws_lds_load(&f->b, place, constant, piece_dwords(), WS_BWD_PIECE);
 }
 
 struct ws_value *ws_bwd_shared_scores(struct ws_bwd *f, int slice, int row)
 {
-    return read_fragment(f, f->exchange_load, (row * slices(f) + slice) * fragment_bytes(f));
+    return read_fragment(f, f->exchange_load, (row * slices(f) + slice) * f->tiling.fragment_bytes);
 }
 
 void ws_bwd_start_reads(struct ws_bwd *f)
 {
     struct ws_builder *b = &f->b;
-    const int dword = DWORD_BYTES;
     struct ws_value *column = ws_bwd_column(f);
     struct ws_value *group = ws_bwd_group(f, f->tiling.is_exchanged ? 0 : WS_BWD_PIECE);
-    struct ws_value *part = ws_bwd_group(f, f->tiling.is_exchanged ? 0 : GROUP_BYTES);
+    struct ws_value *part = ws_bwd_group(f, f->tiling.is_exchanged ? 0 : WS_BWD_GROUP_BYTES);
     struct ws_value *piece = ws_mul(b, column, ws_i32(b, WS_BWD_PIECE));
     /* The same for both operands: where they begin is a constant of the instructions. */
     const int row_bytes = f->tiling.dim[WS_BWD_X].row_bytes;
@@ -100,7 +94,7 @@ void ws_bwd_start_reads(struct ws_bwd *f)
     f->read_rows = ws_opaque(b, ws_add(b, f->array, ws_add(b, row, group)));
     if (!f->tiling.deals_sums)
         f->read_columns = ws_opaque(b, ws_add(b, f->array, ws_add(b, piece, part)));
-    struct ws_value *starts = ws_bwd_group(f, f->tiling.atom->c_elements * dword);
+    struct ws_value *starts = ws_bwd_group(f, f->tiling.atom->c_elements * DWORD_BYTES);
     if (f->wave_inner)
         starts = ws_add(b, starts, ws_mul(b, f->wave_inner, ws_i32(b, DWORD_BYTES)));
     f->read_starts = ws_opaque(b, ws_add(b, f->array, starts));
@@ -112,7 +106,7 @@ void ws_bwd_start_reads(struct ws_bwd *f)
     struct ws_value *slab = ws_add(b, ws_add(b, f->array, ws_i32(b, (uint32_t)f->lds.exchange)),
                                    ws_mul(b, f->wave, ws_i32(b, (uint32_t)of_wave)));
     f->exchange_load = ws_add(b, slab, piece);
-    f->exchange_store = ws_add(b, f->exchange_load, ws_bwd_group(f, GROUP_BYTES));
+    f->exchange_store = ws_add(b, f->exchange_load, ws_bwd_group(f, WS_BWD_GROUP_BYTES));
 }
 
 struct ws_value *ws_bwd_read_chunk(struct ws_bwd *f, struct ws_value *address, int row_bytes,
@@ -171,7 +165,7 @@ static struct ws_value *gather(struct ws_bwd *f, enum ws_bwd_operand o, int slic
 struct ws_value *ws_bwd_inner_columns(struct ws_bwd *f, enum ws_bwd_operand o, int slice, int tile)
 {
     const int constant =
-        f->lds.columns[o] + (slice * f->tiling.dim[o].tiles + tile) * fragment_bytes(f);
+        f->lds.columns[o] + (slice * f->tiling.dim[o].tiles + tile) * f->tiling.fragment_bytes;
     if (!f->tiling.has_columns)
         return gather(f, o, slice, tile);
     return read_fragment(f, f->read_columns, constant);
@@ -193,10 +187,10 @@ struct ws_value *ws_bwd_score_operand(struct ws_bwd *f, struct ws_value *const *
 {
     struct ws_builder *b = &f->b;
     if (f->tiling.is_exchanged) {
-        const int constant = which * 2 * GROUP_BYTES;
+        const int constant = which * 2 * WS_BWD_GROUP_BYTES;
         ws_lds_store(b, f->exchange_store, constant, packed[0], WS_BWD_PIECE);
         ws_wave_fence(b);
-        struct ws_value *all = ws_lds_load_split(b, f->exchange_load, constant, GROUP_BYTES,
+        struct ws_value *all = ws_lds_load_split(b, f->exchange_load, constant, WS_BWD_GROUP_BYTES,
                                                  2 * piece_dwords(), WS_BWD_PIECE);
         ws_wave_fence(b); /* the next tile's stores come after */
         return all;

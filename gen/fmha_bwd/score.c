@@ -286,7 +286,7 @@ static void multiply_columns(struct ws_bwd *f, enum ws_bwd_operand o, tiles pack
 static void deal(struct ws_bwd *f, tiles packed[WS_BWD_OPERANDS])
 {
     struct ws_value *own[WS_BWD_INNER_MAX] = {NULL};
-    for (int o = 0; o < (f->job == WS_BWD_KEYS ? WS_BWD_OPERANDS : 1); o++)
+    for (int o = 0; o < ws_bwd_gradients(f->job); o++)
         for (int n = 0; n < f->tiling.outer_tiles; n++)
             for (int s = 0; s < f->tiling.inner_tiles / f->tiling.slice_tiles; s++) {
                 pick_slice(f, packed[o], s, n, own);

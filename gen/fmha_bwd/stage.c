@@ -10,7 +10,6 @@ enum {
     UNIT = WS_BWD_UNIT,
     UNIT_BYTES = UNIT * WS_BWD_ELEMENT_BYTES,
     PIECE_ELEMENTS = WS_BWD_PIECE / WS_BWD_ELEMENT_BYTES,
-    GROUP_BYTES = WS_BWD_SIDE * WS_BWD_PIECE, /* of a transposed fragment, one group's part */
     F32_BYTES = 4,
 };
 
@@ -41,12 +40,6 @@ static struct ws_value *modulo(struct ws_bwd *f, struct ws_value *x, int by)
     return ws_remainder(&f->b, x, ws_i32(&f->b, (uint32_t)by));
 }
 
-/* Bytes of an operand's transposed fragment: all groups' parts. */
-static int fragment_bytes(const struct ws_bwd *f)
-{
-    return f->tiling.slice_tiles * WS_BWD_SIDE * WS_BWD_SIDE * WS_BWD_ELEMENT_BYTES;
-}
-
 /* Runs of so many neighbouring elements that a lane's part of a score tile has. */
 static int runs(const struct ws_bwd *f, int rows)
 {
@@ -73,15 +66,15 @@ static struct ws_value *unit_column(struct ws_bwd *f, const struct ws_bwd_dim *d
 {
     struct ws_builder *b = &f->b;
     const int slice_tiles = f->tiling.slice_tiles, deal = dim->deal;
-    const int slice_bytes = dim->tiles * fragment_bytes(f), of_deal = WS_BWD_SIDE / UNIT * deal;
-    const int count = runs(f, rows);
+    const int slice_bytes = dim->tiles * f->tiling.fragment_bytes;
+    const int of_deal = WS_BWD_SIDE / UNIT * deal, count = runs(f, rows);
     struct ws_value *group = over(f, number, count);
     struct ws_value *run =
         ws_add(b, times(f, modulo(f, tile, slice_tiles), count), modulo(f, number, count));
     struct ws_value *place = times(f, over(f, tile, slice_tiles), slice_bytes);
-    place = ws_add(b, place, times(f, group, GROUP_BYTES));
+    place = ws_add(b, place, times(f, group, WS_BWD_GROUP_BYTES));
     place = ws_add(b, place, times(f, run, rows * WS_BWD_ELEMENT_BYTES));
-    place = ws_add(b, place, times(f, over(f, z, of_deal), deal * fragment_bytes(f)));
+    place = ws_add(b, place, times(f, over(f, z, of_deal), deal * f->tiling.fragment_bytes));
     return ws_add(b, place, times(f, modulo(f, z, of_deal), UNIT / deal * WS_BWD_PIECE));
 }
 
@@ -124,7 +117,8 @@ static struct share share_of(struct ws_bwd *f, enum ws_bwd_operand o, int unit_r
 static void set_columns(struct ws_bwd *f, struct ws_bwd_round *round, const struct ws_bwd_dim *dim)
 {
     for (int j = 0; j < UNIT; j++)
-        round->next_column[j] = j % dim->deal * fragment_bytes(f) + j / dim->deal * WS_BWD_PIECE;
+        round->next_column[j] =
+            j % dim->deal * f->tiling.fragment_bytes + j / dim->deal * WS_BWD_PIECE;
 }
 
 /* The first wave's slot of an operand, and how many slots there are, a wave in a round each. */
@@ -143,7 +137,7 @@ static int slot_count(const struct ws_bwd_tiling *t, enum ws_bwd_operand o, int 
 /* Rows of the units that an operand is copied in; 1: it is not needed transposed. */
 static int rows_of_unit(const struct ws_bwd_tiling *t, enum ws_bwd_job job, enum ws_bwd_operand o)
 {
-    return t->has_columns && (o == WS_BWD_X || job == WS_BWD_KEYS) ? UNIT : 1;
+    return ws_bwd_is_transposed(t, job, o) ? UNIT : 1;
 }
 
 /* Whether rounds go from one operand on to the other. */

@@ -99,7 +99,7 @@ void ws_bwd_store(struct ws_bwd *f)
     if (!f->spec->varlen) /* at hand again, rather than kept */
         length = ws_kernel_arg(&f->b, is_keys ? WS_BWD_ARG_seqlen_k : WS_BWD_ARG_seqlen_q);
     f->scale = ws_kernel_arg(&f->b, WS_BWD_ARG_scale);
-    for (int o = 0; o < (is_keys ? WS_BWD_OPERANDS : 1); o++) {
+    for (int o = 0; o < ws_bwd_gradients(f->job); o++) {
         const bool is_dealt = f->tiling.deals_sums && is_keys;
         struct ws_branch branch;
         if (is_dealt)

@@ -24,9 +24,19 @@ static struct ws_bwd_sums dealt(int rows, int columns, int waves)
     return best;
 }
 
+int ws_bwd_gradients(enum ws_bwd_job job)
+{
+    return job == WS_BWD_KEYS ? WS_BWD_OPERANDS : 1;
+}
+
+bool ws_bwd_is_transposed(const struct ws_bwd_tiling *t, enum ws_bwd_job job, enum ws_bwd_operand o)
+{
+    return t->has_columns && (int)o < ws_bwd_gradients(job);
+}
+
 struct ws_bwd_sums ws_bwd_sums(const struct ws_bwd_tiling *t, enum ws_bwd_job job)
 {
-    const int operands = job == WS_BWD_KEYS ? WS_BWD_OPERANDS : 1;
+    const int operands = ws_bwd_gradients(job);
     if (t->deals_sums)
         return dealt(t->outer / WS_BWD_SIDE, t->dim[WS_BWD_X].tiles, t->waves / operands);
     return (struct ws_bwd_sums){.operands = operands,
@@ -65,6 +75,7 @@ struct ws_bwd_tiling ws_bwd_tiling(const struct ws_spec *spec)
         .target = target,
         .atom = ws_atom_find(target, element, WS_BWD_SIDE, WS_BWD_SIDE, elements_max),
         .groups = target->wave_size / WS_BWD_SIDE,
+        .fragment_bytes = target->wave_size * WS_BWD_PIECE,
         .waves = lever[WS_LEVER_num_waves],
         .inner = lever[WS_LEVER_block_m],
         .outer = lever[WS_LEVER_block_n],
@@ -102,7 +113,7 @@ struct ws_bwd_tiling ws_bwd_tiling(const struct ws_spec *spec)
 struct ws_bwd_lds ws_bwd_lds(const struct ws_spec *spec, const struct ws_bwd_tiling *t,
                              enum ws_bwd_job job)
 {
-    const int f32_bytes = 4, operands = 2;
+    const int f32_bytes = 4;
     const bool is_keys = job == WS_BWD_KEYS;
     struct ws_bwd_lds lds = {.bytes = 0};
     for (int o = 0; o < WS_BWD_OPERANDS; o++) {
@@ -111,11 +122,11 @@ struct ws_bwd_lds ws_bwd_lds(const struct ws_spec *spec, const struct ws_bwd_til
     }
     for (int o = 0; o < WS_BWD_OPERANDS; o++) {
         lds.columns[o] = lds.bytes;
-        if (t->has_columns && (o == WS_BWD_X || is_keys))
+        if (ws_bwd_is_transposed(t, job, o))
             lds.bytes += t->inner * t->dim[o].padded * WS_BWD_ELEMENT_BYTES;
     }
     lds.starts = lds.bytes;
-    lds.bytes += is_keys ? operands * t->inner * f32_bytes : 0;
+    lds.bytes += is_keys ? WS_BWD_OPERANDS * t->inner * f32_bytes : 0;
     lds.scores = lds.bytes;
     lds.score_row_bytes = ws_lds_row_bytes(spec, t->outer);
     lds.bytes += is_keys && t->is_fused ? t->inner * lds.score_row_bytes : 0;
@@ -126,12 +137,11 @@ struct ws_bwd_lds ws_bwd_lds(const struct ws_spec *spec, const struct ws_bwd_til
     if (is_keys && t->stages_own)
         lds.bytes += t->outer * t->dim[WS_BWD_Y].row_bytes;
     lds.exchange = lds.bytes;
-    const int fragment = t->target->wave_size * WS_BWD_PIECE;
     if (t->deals_sums)
-        lds.bytes += (is_keys ? operands : 1) * fragment * (t->outer / WS_BWD_SIDE) *
+        lds.bytes += ws_bwd_gradients(job) * t->fragment_bytes * (t->outer / WS_BWD_SIDE) *
                      (t->inner / WS_BWD_SIDE / t->slice_tiles);
     else if (t->is_exchanged)
-        lds.bytes += t->waves * operands * t->outer_tiles * fragment;
+        lds.bytes += t->waves * WS_BWD_OPERANDS * t->outer_tiles * t->fragment_bytes;
     return lds;
 }
 
