@@ -176,25 +176,51 @@ static enum ws_status check_registers(const struct ws_spec *spec, const struct w
                    t->target->name, most);
 }
 
-static enum ws_status check_job(const struct ws_spec *spec, const struct ws_bwd_tiling *t,
+static enum ws_status check_rounds(const struct ws_spec *spec, const struct ws_bwd_tiling *t,
+                                   enum ws_bwd_job job, struct ws_error *error)
+{
+    const int rounds = ws_bwd_rounds(t, job);
+    if (rounds <= WS_BWD_ROUNDS_MAX)
+        return WS_OK;
+    return ws_fail(error, WS_ERROR_SPEC,
+                   "block_m %d with num_waves %d at head dims %d and %d: the waves would copy in "
+                   "%d rounds, and at most %d are kept in registers; lower block_m or raise "
+                   "num_waves",
+                   t->inner, t->waves, spec->head_dim_qk, spec->head_dim_v, rounds,
+                   WS_BWD_ROUNDS_MAX);
+}
+
+static enum ws_status check_lds(const struct ws_spec *spec, const struct ws_bwd_tiling *t,
                                 enum ws_bwd_job job, struct ws_error *error)
 {
     const struct ws_bwd_lds lds = ws_bwd_lds(spec, t, job);
-    const int rounds = ws_bwd_rounds(t, job);
-    if (rounds > WS_BWD_ROUNDS_MAX)
-        return ws_fail(error, WS_ERROR_SPEC,
-                       "block_m %d with num_waves %d at head dims %d and %d: the waves would copy "
-                       "in %d rounds, and at most %d are kept in registers; lower block_m or raise "
-                       "num_waves",
-                       t->inner, t->waves, spec->head_dim_qk, spec->head_dim_v, rounds,
-                       WS_BWD_ROUNDS_MAX);
-    if (lds.bytes > t->target->lds_bytes)
-        return ws_fail(error, WS_ERROR_SPEC,
-                       "block_m %d and block_n %d at head dims %d and %d take %d bytes of LDS, and "
-                       "a workgroup of %s has %d; lower block_m, or set transposed_tiles: 0",
-                       t->inner, t->outer, spec->head_dim_qk, spec->head_dim_v, lds.bytes,
-                       t->target->name, t->target->lds_bytes);
-    return check_registers(spec, t, job, error);
+    const bool has_keys = lds.own > lds.keys, has_own = lds.exchange > lds.own;
+    const bool grows_with_outer = lds.bytes > lds.scores;
+    char advice[128] = "lower block_m";
+    if (lds.bytes <= t->target->lds_bytes)
+        return WS_OK;
+    if (grows_with_outer)
+        ws_append(advice, sizeof advice, " or block_n");
+    if (t->has_columns && !t->deals_sums)
+        ws_append(advice, sizeof advice, ", or set transposed_tiles: 0");
+    if (has_own)
+        ws_append(advice, sizeof advice, ", or set own_v: reg");
+    if (has_keys)
+        ws_append(advice, sizeof advice, ", or set dq_k: reg");
+    return ws_fail(error, WS_ERROR_SPEC,
+                   "block_m %d and block_n %d at head dims %d and %d take %d bytes of LDS, and a "
+                   "workgroup of %s has %d; %s",
+                   t->inner, t->outer, spec->head_dim_qk, spec->head_dim_v, lds.bytes,
+                   t->target->name, t->target->lds_bytes, advice);
+}
+
+static enum ws_status check_job(const struct ws_spec *spec, const struct ws_bwd_tiling *t,
+                                enum ws_bwd_job job, struct ws_error *error)
+{
+    enum ws_status status = check_rounds(spec, t, job, error);
+    if (status == WS_OK)
+        status = check_lds(spec, t, job, error);
+    return status == WS_OK ? check_registers(spec, t, job, error) : status;
 }
 
 enum ws_status ws_fmha_bwd_check(const struct ws_spec *spec, struct ws_error *error)

@@ -67,6 +67,14 @@ static int products(const struct ws_bwd_tiling *t, enum ws_bwd_job job)
     return job == WS_BWD_KEYS && t->is_fused ? count + t->dq_tiles * t->outer / k : count;
 }
 
+/* Of an iteration. One wave waits for no other: the compiler leaves its barriers out. */
+static int barriers(const struct ws_bwd_tiling *t)
+{
+    if (t->waves == 1)
+        return 0;
+    return t->deals_sums ? 3 : 2;
+}
+
 static void list_tiles(const struct ws_spec *spec, const struct ws_bwd_tiling *t,
                        enum ws_bwd_job job, struct ws_fmha_bwd_job *out)
 {
@@ -117,7 +125,7 @@ int ws_fmha_bwd_jobs(const struct ws_spec *spec, struct ws_fmha_bwd_job jobs[WS_
             .score_tiles = t.inner_tiles * t.outer_tiles,
             .matrix_products = products(&t, job),
             .dq_tiles = job == WS_BWD_KEYS ? t.dq_tiles : 0,
-            .barriers = t.deals_sums ? 3 : 2,
+            .barriers = barriers(&t),
         };
         list_tiles(spec, &t, job, out);
     }

@@ -14,6 +14,9 @@ static const char *const settings[] = {
     "block_m=16 block_n=32 num_waves=2 arch=gfx1151",
     "block_m=16 block_n=32 num_waves=2 arch=gfx1151 dq_mode=atomic dtype=f16",
     "block_m=16 block_n=32 num_waves=2 arch=gfx1201",
+    "block_n=16 num_waves=1",
+    "block_m=16 block_n=16 num_waves=1 arch=gfx1151 dq_mode=atomic own_v=lds dq_k=lds pipeline=0",
+    "block_m=16 block_n=16 num_waves=1 arch=gfx1201 dq_mode=split",
     "sums=dealt block_n=64 num_waves=4",
     "sums=dealt block_m=64 block_n=32 num_waves=4 dq_mode=atomic",
     "sums=dealt block_m=32 block_n=32 num_waves=4 arch=gfx1151 dtype=f16 dq_mode=atomic",
@@ -79,7 +82,10 @@ static void check_settings(const char *words, int head_dim_qk, int head_dim_v)
     for (int j = 0; j < figures.dims.job_count; ++j) {
         const struct ws_fmha_bwd_job *job = &figures.dims.jobs[j];
         assert_true(products_of(&figures, job) == decomposition(&spec, job->name));
-        assert_int_equal(job->barriers, spec.lever[WS_LEVER_sums] == WS_SUMS_DEALT ? 3 : 2);
+        if (spec.lever[WS_LEVER_num_waves] == 1)
+            assert_int_equal(job->barriers, 0);
+        else
+            assert_int_equal(job->barriers, spec.lever[WS_LEVER_sums] == WS_SUMS_DEALT ? 3 : 2);
     }
     figures.dims.jobs[0].matrix_products++; /* the check's own control */
     assert_int_equal(ws_figures_check(&figures, &error), WS_ERROR_COMPILE);
