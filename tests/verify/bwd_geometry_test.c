@@ -1,5 +1,7 @@
 /* The loops of compiled backwards against the geometry: matrix products and barriers are exactly
  * those of the decomposition, which is stated again here. */
+#include <math.h>
+
 #include "tests/verify/kernels.h"
 
 static const char *const settings[] = {
@@ -120,9 +122,40 @@ static void the_default_has_104_products(void **state)
     check_settings("block_m=32 block_n=128 num_waves=8 dq_mode=atomic", 192, 128);
 }
 
+static double score_of(const char *words)
+{
+    struct ws_spec spec = backward_spec(&mask_rows[0]);
+    struct ws_compiled compiled;
+    struct ws_object object = {0};
+    struct ws_figures figures = {0};
+    struct ws_error error;
+    set_spec(&spec, words);
+    assert_ok(ws_compile(&spec, NULL, &compiled, &error), &error);
+    read_figures(&figures, &compiled, &object, &spec);
+    const double score = ws_figures_score(&figures);
+    ws_figures_free(&figures);
+    ws_object_free(&object);
+    ws_compiled_free(&compiled);
+    return score;
+}
+
+/* One launch of both jobs scores about what two launches of one do. */
+static void scores_count_all_jobs(void **state)
+{
+    const double tolerance = 0.05;
+    (void)state;
+    const double both = score_of("block_n=64 num_waves=4 dq_mode=deterministic");
+    const double keys = score_of("block_n=64 num_waves=4 dq_mode=split");
+    const double queries = score_of("block_n=64 num_waves=4 dq_mode=split part=dq");
+    assert_true(keys > 0 && queries > 0);
+    if (fabs(both - (keys + queries)) > tolerance * both)
+        fail_msg("%g, and %g + %g", both, keys, queries);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scores_count_all_jobs),
         cmocka_unit_test(loops_are_those_of_the_geometry),
         cmocka_unit_test(the_default_has_104_products),
     };

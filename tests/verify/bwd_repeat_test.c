@@ -1,5 +1,5 @@
-/* dq_mode deterministic: the same bits in every order of workgroups and waves and with any number
- * of threads; the digest that says so does tell different gradients apart. */
+/* dq_mode deterministic and split: the same bits in every order of workgroups and waves and with
+ * any number of threads; the digest that says so does tell different gradients apart. */
 #include "tests/verify/kernels.h"
 
 static uint64_t digest_of(struct ws_tool_device *device, const struct ws_compiled *compiled,
@@ -28,6 +28,8 @@ static void deterministic_is_bit_identical(void **state)
     static const char *const settings[] = {
         "block_n=64 num_waves=4",
         "block_m=16 block_n=32 num_waves=2 arch=gfx1151",
+        "sums=dealt block_m=64 block_n=32 num_waves=4",
+        "sums=dealt block_n=32 num_waves=4 arch=gfx1151 dq_mode=split",
     };
     uint64_t seed = *(uint64_t *)*state;
     struct ws_tool_device device;

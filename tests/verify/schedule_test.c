@@ -125,12 +125,16 @@ static void work_is_what_the_emulator_counts(void **state)
         "varlen=1 block_n=64 num_waves=4 grid_order=plain dq_mode=atomic",
         "varlen=1 block_n=64 num_waves=4 grid_order=longest_first dq_mode=atomic",
         "varlen=1 block_n=64 num_waves=4 grid_order=longest_first",
+        "varlen=1 block_n=32 num_waves=4 grid_order=longest_first sums=dealt block_m=64",
+        "varlen=1 block_n=32 num_waves=4 grid_order=longest_first sums=dealt arch=gfx1151 "
+        "keep_offsets=0 dq_mode=atomic",
     };
+    enum { COUNT = sizeof settings / sizeof *settings };
     (void)state;
     struct ws_tool_device device;
-    double makespan[3];
+    double makespan[COUNT];
     open_emulator(&device);
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < COUNT; ++i) {
         const size_t units = 7;
         struct ws_spec spec = backward_spec(&mask_rows[2]);
         set_spec(&spec, settings[i]);

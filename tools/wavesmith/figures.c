@@ -149,6 +149,8 @@ double ws_figures_score(const struct ws_figures *figures)
 {
     const struct ws_isa_loop *loop = ws_figures_main_loop(figures);
     double tiles = loop ? ws_figures_tiles(figures, loop) : 0;
+    if (figures->dims.job_count > 0)
+        return ws_figures_all_jobs_cycles(figures);
     return tiles > 0 ? loop->cycles / tiles : 0;
 }
 

@@ -54,7 +54,8 @@ const struct ws_isa_loop *ws_figures_main_loop(const struct ws_figures *figures)
 double ws_figures_tiles(const struct ws_figures *figures, const struct ws_isa_loop *loop);
 
 /* Cycles a score tile of the main loop if nothing overlaps: matrix products at their rate, every
- * other instruction at its issue cost. 0 if unknown. The lower, the better. */
+ * other instruction at its issue cost. Of a backward the sum over its jobs, of the shortest loop
+ * of each. 0 if unknown. The lower, the better. */
 double ws_figures_score(const struct ws_figures *figures);
 
 /* The job that a loop of a backward does: the one with as many matrix products; NULL if none has.
@@ -62,9 +63,10 @@ double ws_figures_score(const struct ws_figures *figures);
 const struct ws_fmha_bwd_job *ws_figures_job(const struct ws_figures *figures,
                                              const struct ws_isa_loop *loop);
 
-/* Instructions a score tile, of the shortest loop of each job, summed up; 0 if some job has none.
- */
+/* Instructions, and cycles as of a score, for a score tile: of the shortest loop of each job,
+ * summed up; 0 if some job has none. */
 double ws_figures_all_jobs(const struct ws_figures *figures);
+double ws_figures_all_jobs_cycles(const struct ws_figures *figures);
 
 /* Holds the loops of a backward against its geometry: each innermost loop with matrix products has
  * exactly as many of them, and barriers, as a job has in an iteration, and each job has a loop.

@@ -32,7 +32,9 @@ static const struct ws_isa_loop *shortest_loop(const struct ws_figures *figures,
     return shortest;
 }
 
-double ws_figures_all_jobs(const struct ws_figures *figures)
+/* Of the shortest loop of every job, a score tile each; 0 where one has no loop. */
+static double sum_of_jobs(const struct ws_figures *figures,
+                          double (*of)(const struct ws_isa_loop *loop))
 {
     double sum = 0;
     for (int j = 0; j < figures->dims.job_count; ++j) {
@@ -40,9 +42,29 @@ double ws_figures_all_jobs(const struct ws_figures *figures)
         const struct ws_isa_loop *loop = shortest_loop(figures, job);
         if (!loop)
             return 0;
-        sum += (double)loop->hot.total / job->score_tiles;
+        sum += of(loop) / job->score_tiles;
     }
     return sum;
+}
+
+static double instructions_of(const struct ws_isa_loop *loop)
+{
+    return (double)loop->hot.total;
+}
+
+static double cycles_of(const struct ws_isa_loop *loop)
+{
+    return loop->cycles;
+}
+
+double ws_figures_all_jobs(const struct ws_figures *figures)
+{
+    return sum_of_jobs(figures, instructions_of);
+}
+
+double ws_figures_all_jobs_cycles(const struct ws_figures *figures)
+{
+    return sum_of_jobs(figures, cycles_of);
 }
 
 /* gfx12 signals and waits, each an instruction. */
