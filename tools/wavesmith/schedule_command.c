@@ -118,6 +118,8 @@ static int print_outcome(const struct outcome *outcome, const struct ws_cost cos
             outcome->total, "plain", plain, "longest_first", longest_first, "sorted",
             outcome->sorted, "bound", bound, "ratio", plain > 0 ? longest_first / plain : 0.0));
     printf("%zu workgroups on %zu units, one at a time on each\n", outcome->workgroups, units);
+    if (outcome->workgroups == 0)
+        return WS_EXIT_OK;
     static const char *const jobs[WS_JOB_COUNT] = {"keys", "queries"};
     for (int j = 0; j < WS_JOB_COUNT; ++j)
         if (costs[j].fixed > 0)
