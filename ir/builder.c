@@ -187,14 +187,9 @@ static struct ws_value *multiply_atom(struct ws_builder *b, const struct ws_atom
     LLVMTypeRef type = operand_type(b, atom);
     LLVMTypeRef overloads[] = {LLVMTypeOf(ws_llvm(c)), type};
     struct ws_value *zero = ws_i32(b, 0);
-    struct ws_value *operands[] = {
-        ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(a), type, "")),
-        ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(bb), type, "")),
-        c,
-        zero,
-        zero,
-        zero,
-    };
+    LLVMValueRef first = LLVMBuildBitCast(b->llvm, ws_llvm(a), type, "");
+    LLVMValueRef second = LLVMBuildBitCast(b->llvm, ws_llvm(bb), type, "");
+    struct ws_value *operands[] = {ws_wrap(first), ws_wrap(second), c, zero, zero, zero};
     return ws_intrinsic(b, atom->intrinsic, overloads, is_wmma ? 2 : 0, operands, is_wmma ? 3 : 6);
 }
 
@@ -203,9 +198,10 @@ struct ws_value *ws_multiply(struct ws_builder *b, const struct ws_atom *atom, s
 {
     const int dwords = atom->a_elements / 2;
     const int all = (int)LLVMGetVectorSize(LLVMTypeOf(ws_llvm(a)));
-    for (int first = 0; first < all; first += dwords)
-        c = multiply_atom(b, atom, ws_slice(b, a, first, dwords), ws_slice(b, bb, first, dwords),
-                          c);
+    for (int first = 0; first < all; first += dwords) {
+        struct ws_value *part = ws_slice(b, bb, first, dwords);
+        c = multiply_atom(b, atom, ws_slice(b, a, first, dwords), part, c);
+    }
     return c;
 }
 

@@ -3,6 +3,8 @@
  * Every function appends to the current block of `b` and returns the new value. Values are owned by
  * the module. Operands of arithmetic have equal types; a scalar may stand where a vector of its
  * type is the other operand, and is splatted. Integers are unsigned unless a name says otherwise.
+ * C leaves the order of a call's arguments open: where two would append, one has a name and comes
+ * before, or the next compiler makes other code of the same config (.clang-tidy holds to it).
  * Nothing here is thread-safe for one LLVM context, and nothing is global. */
 #ifndef WS_IR_BUILDER_H
 #define WS_IR_BUILDER_H

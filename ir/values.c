@@ -302,7 +302,8 @@ struct ws_value *ws_packed_scale(struct ws_builder *b, enum ws_element element,
     LLVMTypeRef type = halves_type(b, element, count);
     LLVMTypeRef wide = LLVMVectorType(b->f32, (unsigned)count);
     LLVMValueRef halves = LLVMBuildBitCast(b->llvm, ws_llvm(packed), type, "");
-    LLVMValueRef product = LLVMBuildFMul(b->llvm, LLVMBuildFPExt(b->llvm, halves, wide, ""),
-                                         ws_llvm(ws_splat(b, factor, count)), "");
+    LLVMValueRef factors = ws_llvm(ws_splat(b, factor, count));
+    halves = LLVMBuildFPExt(b->llvm, halves, wide, "");
+    LLVMValueRef product = LLVMBuildFMul(b->llvm, halves, factors, "");
     return as_packed(b, LLVMBuildFPTrunc(b->llvm, product, type, ""), count);
 }

@@ -174,17 +174,17 @@ struct ws_value *ws_dot2(struct ws_builder *b, enum ws_element element, struct w
 {
     const bool is_f16 = element == WS_ELEMENT_F16;
     if (!is_f16 && !b->target->bf16_dot) {
-        for (int high = 0; high < 2; high++)
-            sum = ws_fma(b, ws_unpack(b, element, x, high), ws_unpack(b, element, y, high), sum);
+        for (int high = 0; high < 2; high++) {
+            struct ws_value *factor = ws_unpack(b, element, y, high);
+            sum = ws_fma(b, ws_unpack(b, element, x, high), factor, sum);
+        }
         return sum;
     }
     LLVMTypeRef type = LLVMVectorType(is_f16 ? b->f16 : b->bf16, 2);
-    struct ws_value *operands[] = {
-        ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(x), type, "")),
-        ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(y), type, "")),
-        sum,
-        ws_wrap(LLVMConstInt(b->i1, 0, false)), /* no clamp */
-    };
+    LLVMValueRef first = LLVMBuildBitCast(b->llvm, ws_llvm(x), type, "");
+    LLVMValueRef second = LLVMBuildBitCast(b->llvm, ws_llvm(y), type, "");
+    struct ws_value *no_clamp = ws_wrap(LLVMConstInt(b->i1, 0, false));
+    struct ws_value *operands[] = {ws_wrap(first), ws_wrap(second), sum, no_clamp};
     const char *name = is_f16 ? "llvm.amdgcn.fdot2" : "llvm.amdgcn.fdot2.f32.bf16";
     return ws_intrinsic(b, name, NULL, 0, operands, 4);
 }
@@ -195,14 +195,9 @@ struct ws_value *ws_sum_quad(struct ws_builder *b, struct ws_value *ones, struct
 {
     LLVMTypeRef type = LLVMVectorType(b->f16, 4);
     struct ws_value *zero = ws_i32(b, 0);
-    struct ws_value *operands[] = {
-        ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(ones), type, "")),
-        ws_wrap(LLVMBuildBitCast(b->llvm, ws_llvm(pairs), type, "")),
-        sum,
-        zero,
-        zero,
-        zero,
-    };
+    LLVMValueRef first = LLVMBuildBitCast(b->llvm, ws_llvm(ones), type, "");
+    LLVMValueRef second = LLVMBuildBitCast(b->llvm, ws_llvm(pairs), type, "");
+    struct ws_value *operands[] = {ws_wrap(first), ws_wrap(second), sum, zero, zero, zero};
     return ws_intrinsic(b, "llvm.amdgcn.mfma.f32.4x4x4f16", NULL, 0, operands, 6);
 }
 
@@ -254,9 +249,11 @@ static struct ws_value *round_bf16(struct ws_builder *b, struct ws_value *x)
 struct ws_value *ws_pack_pair(struct ws_builder *b, enum ws_element element, bool nearest,
                               struct ws_value *low, struct ws_value *high)
 {
-    if (element == WS_ELEMENT_BF16 && !(nearest && b->target->nearest == WS_NEAREST_PAIR))
-        return nearest ? ws_high_halves(b, round_bf16(b, low), round_bf16(b, high))
-                       : ws_high_halves(b, ws_as_i32(b, low), ws_as_i32(b, high));
+    if (element == WS_ELEMENT_BF16 && !(nearest && b->target->nearest == WS_NEAREST_PAIR)) {
+        high = nearest ? round_bf16(b, high) : ws_as_i32(b, high);
+        low = nearest ? round_bf16(b, low) : ws_as_i32(b, low);
+        return ws_high_halves(b, low, high);
+    }
     if (nearest && b->target->nearest == WS_NEAREST_MIX) {
         /* A product that is rounded to f16 goes to half a register; one with a conversion does not.
          */

@@ -11,4 +11,4 @@ git ls-files 'gen/*.c' 'ir/*.c' 'runtime/*.c' 'tools/*.c' 'tests/*.c' | while re
     if grep -q "/$file\"" "$build/compile_commands.json"; then
         echo "$file"
     fi
-done | xargs -P "$(nproc)" -n 4 clang-tidy-22 -p "$build" --quiet
+done | xargs -P "$(nproc)" -n 4 clang-tidy-22 -p "$build" --quiet --experimental-custom-checks

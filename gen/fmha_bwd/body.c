@@ -168,8 +168,8 @@ static void walk_heads(struct ws_bwd *f, const struct bounds *bounds)
     struct ws_value **carried[WS_BWD_CARRIED_MAX];
     int count = carried_sums(f, carried);
     carried[count++] = &f->parked;
-    struct ws_value *heads = ws_divide_scalars(b, ws_kernel_arg(b, WS_BWD_ARG_heads_q),
-                                               ws_kernel_arg(b, WS_BWD_ARG_heads_k));
+    struct ws_value *heads_k = ws_kernel_arg(b, WS_BWD_ARG_heads_k);
+    struct ws_value *heads = ws_divide_scalars(b, ws_kernel_arg(b, WS_BWD_ARG_heads_q), heads_k);
     struct ws_value *first = ws_mul(b, f->head_k, heads);
     struct ws_loop loop;
     f->head_q = ws_loop_begin(b, &loop, first, ws_add(b, first, heads), 1, carried, count);

@@ -28,18 +28,18 @@ void ws_bwd_start_dq(struct ws_bwd *f, struct ws_value *first_inner)
     if (groups > 1) {
         struct ws_value *tile = ws_divide(b, f->first_outer, ws_i32(b, (uint32_t)f->tiling.outer));
         struct ws_value *group = ws_and(b, tile, ws_i32(b, (uint32_t)groups - 1));
-        base = ws_advance(b, base,
-                          ws_mul(b, ws_to_i64(b, group),
-                                 ws_bwd_stride(f, WS_BWD_ARG_dq_acc_group_stride, F32_BYTES)));
+        struct ws_value *step = ws_bwd_stride(f, WS_BWD_ARG_dq_acc_group_stride, F32_BYTES);
+        base = ws_advance(b, base, ws_mul(b, ws_to_i64(b, group), step));
     }
     f->dq_base = ws_view_base(b, WS_ADDRESSING_BUFFER, base);
     f->dq_stride = ws_bwd_stride32(f, WS_BWD_ARG_dq_acc_token_stride, F32_BYTES);
     f->dq_step = ws_to_i64(b, ws_mul(b, f->dq_stride, ws_i32(b, (uint32_t)f->tiling.inner)));
     struct ws_value *first = ws_mul(b, row, ws_i32(b, WS_BWD_SIDE));
-    struct ws_value *d = ws_add(b, ws_mul(b, dim, ws_i32(b, WS_BWD_SIDE)), ws_bwd_column(f));
-    struct ws_value *place =
-        ws_add(b, ws_mul(b, ws_add(b, first, ws_bwd_lane_row(f)), f->dq_stride),
-               ws_mul(b, d, ws_i32(b, F32_BYTES)));
+    struct ws_value *column = ws_bwd_column(f);
+    struct ws_value *d = ws_add(b, ws_mul(b, dim, ws_i32(b, WS_BWD_SIDE)), column);
+    struct ws_value *in_row = ws_mul(b, d, ws_i32(b, F32_BYTES));
+    struct ws_value *place = ws_mul(b, ws_add(b, first, ws_bwd_lane_row(f)), f->dq_stride);
+    place = ws_add(b, place, in_row);
     const struct ws_bwd_dim *x = &f->tiling.dim[WS_BWD_X];
     for (int t = 0; t < f->tiling.dq_tiles; t++) {
         struct ws_value *left = ws_i32(b, (uint32_t)(x->dim - t * WS_BWD_SIDE));
@@ -57,14 +57,15 @@ void ws_bwd_start_scores(struct ws_bwd *f)
     find_tiles(f, &row, &dim);
     const int wave_keys = f->tiling.outer_tiles * WS_BWD_SIDE, step = f->lds.score_row_bytes;
     struct ws_value *scores = ws_add(b, f->array, ws_i32(b, (uint32_t)f->lds.scores));
+    struct ws_value *key_column = ws_bwd_column(f);
     struct ws_value *key =
-        ws_add(b, ws_mul(b, f->outer_wave, ws_i32(b, (uint32_t)wave_keys)), ws_bwd_column(f));
+        ws_add(b, ws_mul(b, f->outer_wave, ws_i32(b, (uint32_t)wave_keys)), key_column);
     struct ws_value *lane_row = ws_bwd_lane_row(f);
     struct ws_value *inner = f->wave_inner ? ws_add(b, lane_row, f->wave_inner) : lane_row;
     key = ws_mul(b, key, ws_i32(b, WS_BWD_ELEMENT_BYTES));
     key = ws_lds_row_turned(b, f->spec, key, step, lane_row);
-    f->write_scores = ws_opaque(
-        b, ws_add(b, ws_add(b, scores, key), ws_mul(b, inner, ws_i32(b, (uint32_t)step))));
+    inner = ws_mul(b, inner, ws_i32(b, (uint32_t)step));
+    f->write_scores = ws_opaque(b, ws_add(b, ws_add(b, scores, key), inner));
     struct ws_value *column = ws_bwd_column(f);
     struct ws_value *query = ws_add(b, ws_mul(b, row, ws_i32(b, WS_BWD_SIDE)), column);
     struct ws_value *group = ws_bwd_group(f, f->tiling.chunk_step * WS_BWD_ELEMENT_BYTES);

@@ -60,9 +60,9 @@ static struct ws_value *bias_offset(struct ws_bwd *f, const struct ws_bwd_scores
     struct ws_value *inner = inner_row(f, scores, e), *outer = outer_row(f, scores->outer);
     struct ws_value *query = ws_sub(b, is_keys ? inner : outer, first_query(f, scores));
     struct ws_value *key = is_keys ? outer : inner;
-    struct ws_value *offset =
-        ws_add(b, ws_mul(b, query, ws_bwd_stride32(f, stride, WS_BWD_ELEMENT_BYTES)),
-               ws_mul(b, key, ws_i32(b, WS_BWD_ELEMENT_BYTES)));
+    struct ws_value *in_row = ws_mul(b, key, ws_i32(b, WS_BWD_ELEMENT_BYTES));
+    struct ws_value *row = ws_mul(b, query, ws_bwd_stride32(f, stride, WS_BWD_ELEMENT_BYTES));
+    struct ws_value *offset = ws_add(b, row, in_row);
     return ws_select(b, ws_compare(b, WS_SIGNED_LESS, key, f->seqlen_k), offset,
                      ws_i32(b, (uint32_t)INT32_MIN));
 }
@@ -109,8 +109,8 @@ static struct ws_value *cap(struct ws_bwd *f, struct ws_value *x, struct ws_valu
 {
     struct ws_builder *b = &f->b;
     struct ws_value *softcap = ws_kernel_arg(b, WS_BWD_ARG_softcap);
-    struct ws_value *factor =
-        ws_fmul(b, ws_fmul(b, f->to_log2, ws_f32(b, 2)), ws_reciprocal(b, softcap));
+    struct ws_value *factor = ws_reciprocal(b, softcap);
+    factor = ws_fmul(b, ws_fmul(b, f->to_log2, ws_f32(b, 2)), factor);
     struct ws_value *limit = ws_fmul(b, softcap, ws_f32(b, log2_e));
     struct ws_value *e = ws_exp2(b, ws_fmul(b, x, factor));
     struct ws_value *r = ws_reciprocal(b, ws_fadd(b, e, ws_f32(b, 1)));

@@ -45,15 +45,18 @@ static void start_shared(struct ws_bwd *f, struct ws_value *piece, struct ws_val
     if (f->wave_inner)
         store = ws_add(b, store,
                        scaled(f, f->wave_inner, fragment / (WS_BWD_SIDE * f->tiling.slice_tiles)));
-    store = ws_add(b, ws_add(b, shared, store), ws_bwd_group(f, WS_BWD_GROUP_BYTES));
+    struct ws_value *group = ws_bwd_group(f, WS_BWD_GROUP_BYTES);
+    store = ws_add(b, ws_add(b, shared, store), group);
     f->exchange_store = ws_opaque(b, store);
-    struct ws_value *load =
-        ws_add(b, scaled(f, f->deal.operand, shared_bytes(f)), scaled(f, f->deal.row, columns));
+    struct ws_value *load = scaled(f, f->deal.row, columns);
+    load = ws_add(b, scaled(f, f->deal.operand, shared_bytes(f)), load);
     load = ws_add(b, ws_add(b, shared, load), part);
     f->exchange_load = ws_opaque(b, load);
     const int next = f->lds.columns[WS_BWD_Y] - f->lds.columns[WS_BWD_X];
-    load = ws_add(b, scaled(f, f->deal.operand, next), scaled(f, f->deal.column, fragment));
-    load = ws_add(b, ws_add(b, f->array, load), ws_add(b, piece, part));
+    load = scaled(f, f->deal.column, fragment);
+    load = ws_add(b, scaled(f, f->deal.operand, next), load);
+    piece = ws_add(b, piece, part);
+    load = ws_add(b, ws_add(b, f->array, load), piece);
     f->read_columns = ws_opaque(b, load);
 }
 
@@ -103,8 +106,8 @@ void ws_bwd_start_reads(struct ws_bwd *f)
     if (f->tiling.deals_sums || !f->tiling.is_exchanged)
         return;
     const int of_wave = (f->lds.bytes - f->lds.exchange) / f->tiling.waves;
-    struct ws_value *slab = ws_add(b, ws_add(b, f->array, ws_i32(b, (uint32_t)f->lds.exchange)),
-                                   ws_mul(b, f->wave, ws_i32(b, (uint32_t)of_wave)));
+    struct ws_value *slab = ws_mul(b, f->wave, ws_i32(b, (uint32_t)of_wave));
+    slab = ws_add(b, ws_add(b, f->array, ws_i32(b, (uint32_t)f->lds.exchange)), slab);
     f->exchange_load = ws_add(b, slab, piece);
     f->exchange_store = ws_add(b, f->exchange_load, ws_bwd_group(f, WS_BWD_GROUP_BYTES));
 }

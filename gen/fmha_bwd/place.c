@@ -28,7 +28,8 @@ static struct ws_value *job_sequences(struct ws_bwd *f, enum ws_bwd_job job)
 
 struct ws_value *ws_bwd_job_workgroups(struct ws_bwd *f, enum ws_bwd_job job)
 {
-    return ws_mul(&f->b, outer_tiles(f, job), job_sequences(f, job));
+    struct ws_value *sequences = job_sequences(f, job);
+    return ws_mul(&f->b, outer_tiles(f, job), sequences);
 }
 
 /* With a causal mask the first keys have the most queries, and the last queries the most keys:

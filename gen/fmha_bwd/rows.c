@@ -55,10 +55,9 @@ static struct place find_place(struct ws_bwd *f)
     ws_bwd_find_sequence(f);
     struct ws_value *first = ws_mul(b, work.tile, ws_i32(b, (uint32_t)block));
     ws_return_if(b, ws_compare(b, WS_SIGNED_LESS_EQUAL, f->seqlen_q, first));
-    struct place place = {
-        .row = ws_add(b, first, ws_divide(b, f->item, ws_i32(b, (uint32_t)lanes))),
-        .run = ws_and(b, f->item, ws_i32(b, (uint32_t)lanes - 1)),
-    };
+    struct place place = {.row = ws_divide(b, f->item, ws_i32(b, (uint32_t)lanes))};
+    place.row = ws_add(b, first, place.row);
+    place.run = ws_and(b, f->item, ws_i32(b, (uint32_t)lanes - 1));
     place.read_row = ws_smin(b, place.row, ws_sub(b, f->seqlen_q, ws_i32(b, 1)));
     place.is_row = ws_compare(b, WS_SIGNED_LESS, place.row, f->seqlen_q);
     place.is_first = ws_compare(b, WS_EQUAL, place.run, ws_i32(b, 0));
@@ -75,7 +74,8 @@ static struct ws_view row_view(struct ws_bwd *f, enum ws_bwd_arg pointer, enum w
     struct ws_builder *b = &f->b;
     const enum ws_bwd_arg token = strides + (enum ws_bwd_arg)2;
     struct ws_value *base = ws_bwd_address(f, pointer, strides, f->head_q, ws_i32(b, 0), bytes);
-    struct ws_value *offset = ws_mul(b, ws_to_i64(b, row), ws_bwd_stride(f, token, bytes));
+    struct ws_value *stride = ws_bwd_stride(f, token, bytes);
+    struct ws_value *offset = ws_mul(b, ws_to_i64(b, row), stride);
     const int alignment = bytes == F32_BYTES ? F32_BYTES : f->spec->alignment;
     return (struct ws_view){.base = ws_advance(b, base, offset), .alignment = alignment};
 }

@@ -174,10 +174,11 @@ static struct ws_value *packed_pairs(struct ws_bwd *f, enum ws_bwd_operand o, st
     if (ws_bwd_headroom(f, o) != 1)
         x = ws_fmul(b, x, ws_f32(b, ws_bwd_headroom(f, o)));
     struct ws_value *packed = ws_undefined_i32s(b, pairs);
-    for (int j = 0; j < pairs; j++)
-        packed = ws_set_element(b, packed, j,
-                                ws_pack_pair(b, f->tiling.atom->element, true,
-                                             ws_element(b, x, 2 * j), ws_element(b, x, 2 * j + 1)));
+    for (int j = 0; j < pairs; j++) {
+        struct ws_value *high = ws_element(b, x, 2 * j + 1), *low = ws_element(b, x, 2 * j);
+        struct ws_value *pair = ws_pack_pair(b, f->tiling.atom->element, true, low, high);
+        packed = ws_set_element(b, packed, j, pair);
+    }
     return packed;
 }
 

@@ -69,8 +69,8 @@ static struct ws_value *unit_column(struct ws_bwd *f, const struct ws_bwd_dim *d
     const int slice_bytes = dim->tiles * f->tiling.fragment_bytes;
     const int of_deal = WS_BWD_SIDE / UNIT * deal, count = runs(f, rows);
     struct ws_value *group = over(f, number, count);
-    struct ws_value *run =
-        ws_add(b, times(f, modulo(f, tile, slice_tiles), count), modulo(f, number, count));
+    struct ws_value *run = modulo(f, number, count);
+    run = ws_add(b, times(f, modulo(f, tile, slice_tiles), count), run);
     struct ws_value *place = times(f, over(f, tile, slice_tiles), slice_bytes);
     place = ws_add(b, place, times(f, group, WS_BWD_GROUP_BYTES));
     place = ws_add(b, place, times(f, run, rows * WS_BWD_ELEMENT_BYTES));
@@ -226,7 +226,8 @@ static struct ws_value *start_place(struct ws_bwd *f, struct ws_value *row)
         return row;
     struct ws_value *in_tile = ws_and(b, row, ws_i32(b, WS_BWD_SIDE - 1));
     struct ws_value *group = times(f, ws_and(b, row, ws_i32(b, 1)), atom->c_elements);
-    return ws_add(b, ws_sub(b, row, in_tile), ws_add(b, group, ws_shift_right(b, in_tile, 1)));
+    group = ws_add(b, group, ws_shift_right(b, in_tile, 1));
+    return ws_add(b, ws_sub(b, row, in_tile), group);
 }
 
 static struct ws_value *start_row(struct ws_bwd *f, const struct ws_bwd_start *start,
@@ -423,9 +424,11 @@ static void load_starts(struct ws_bwd *f, struct ws_value *first_inner, bool is_
         struct ws_view view = {
             .addressing = WS_ADDRESSING_BUFFER, .base = start->base, .alignment = F32_BYTES};
         start->exists = NULL;
-        if (!is_full)
-            start->exists = ws_compare(b, WS_SIGNED_LESS, start_row(f, start, ws_fresh_lane(b)),
-                                       ws_sub(b, f->seqlen_q, first_inner));
+        if (!is_full) {
+            struct ws_value *left = ws_sub(b, f->seqlen_q, first_inner);
+            struct ws_value *row = start_row(f, start, ws_fresh_lane(b));
+            start->exists = ws_compare(b, WS_SIGNED_LESS, row, left);
+        }
         start->loaded = ws_as_f32(b, ws_load(b, &view, start->source, NULL, 0, 1));
         start->base = advanced(f, start->base, start->step);
     }

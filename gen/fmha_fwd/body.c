@@ -100,12 +100,12 @@ static void start_rows(struct ws_fwd *f, struct ws_value *first_key)
     struct ws_value *starts = ws_splat(b, start, f->atom->c_elements);
     struct ws_value *zeros = ws_splat(b, ws_f32(b, 0), f->atom->c_elements);
     for (int q = 0; q < f->rows; q++) {
-        f->row[q] = (struct ws_fwd_row){
-            .negative_max = ws_fwd_modifies(f->spec) ? ws_fwd_of_queries(f, start) : starts,
-            .threshold = ws_fwd_of_queries(f, ws_f32(b, -INFINITY)),
-            .sum = ws_fwd_no_sum(f)};
+        struct ws_fwd_row *row = &f->row[q];
+        *row = (struct ws_fwd_row){.sum = ws_fwd_no_sum(f)};
+        row->negative_max = ws_fwd_modifies(f->spec) ? ws_fwd_of_queries(f, start) : starts;
+        row->threshold = ws_fwd_of_queries(f, ws_f32(b, -INFINITY));
         for (int t = 0; t < f->head_tiles; t++)
-            f->row[q].output[t] = zeros;
+            row->output[t] = zeros;
     }
     struct ws_value *k = ws_fwd_address(f, WS_FWD_ARG_k, WS_FWD_ARG_k_batch_stride, f->head_k,
                                         first_key, WS_FWD_ELEMENT_BYTES);

@@ -106,8 +106,8 @@ static struct ws_value *fragment_place(struct ws_fwd *f, const struct ws_fwd_cop
     struct ws_value *tiles = ws_i32(b, (uint32_t)copy->tiles);
     struct ws_value *group_dims = ws_i32(b, (uint32_t)(copy->tiles * tiling->side));
     struct ws_value *dim = ws_remainder(b, all, group_dims);
-    struct ws_value *tile =
-        ws_add(b, ws_mul(b, ws_divide(b, all, group_dims), tiles), ws_remainder(b, dim, tiles));
+    struct ws_value *tile = ws_remainder(b, dim, tiles);
+    tile = ws_add(b, ws_mul(b, ws_divide(b, all, group_dims), tiles), tile);
     tile = ws_add(b, tile, ws_i32(b, (uint32_t)(copy->first / tiling->side)));
     struct ws_value *slice = ws_shift_right(b, key, ws_fwd_log2(tiling->slice));
     struct ws_value *fragment =
@@ -146,9 +146,8 @@ static struct ws_value *key_fragment_place(struct ws_fwd *f, struct ws_value *ke
     const int pieces = f->tiling.chunk / PIECE_ELEMENTS;
     struct ws_value *chunk = ws_shift_right(b, column, ws_fwd_log2(pieces));
     struct ws_value *piece = ws_and(b, column, ws_i32(b, (uint32_t)pieces - 1));
-    struct ws_value *place =
-        ws_add(b, ws_mul(b, chunk, ws_i32(b, (uint32_t)bytes)),
-               ws_mul(b, piece, ws_i32(b, (uint32_t)(f->tiling.side * PIECE))));
+    piece = ws_mul(b, piece, ws_i32(b, (uint32_t)(f->tiling.side * PIECE)));
+    struct ws_value *place = ws_add(b, ws_mul(b, chunk, ws_i32(b, (uint32_t)bytes)), piece);
     for (int bit = 0; 1 << bit < f->block; bit++) {
         const int row = ws_fwd_row_of_key(f, 1 << bit);
         int step = row * PIECE;

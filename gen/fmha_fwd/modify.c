@@ -30,8 +30,10 @@ static void start_bias(struct ws_fwd *f, struct ws_value *first_key)
 {
     struct ws_builder *b = &f->b;
     struct ws_value *row = f->read_row;
-    if (ws_is_mutant(f->mutant, bias_row))
-        row = ws_smin(b, ws_add(b, row, ws_i32(b, 1)), ws_sub(b, f->seqlen_q, ws_i32(b, 1)));
+    if (ws_is_mutant(f->mutant, bias_row)) {
+        struct ws_value *last = ws_sub(b, f->seqlen_q, ws_i32(b, 1));
+        row = ws_smin(b, ws_add(b, row, ws_i32(b, 1)), last);
+    }
     struct ws_value *base = ws_fwd_address(f, WS_FWD_ARG_bias, WS_FWD_ARG_bias_batch_stride,
                                            f->head_q, row, WS_FWD_ELEMENT_BYTES);
     struct ws_value *bytes =
@@ -47,9 +49,10 @@ void ws_fwd_start_modify(struct ws_fwd *f, struct ws_value *first_key)
     struct ws_builder *b = &f->b;
     if (f->spec->alibi) {
         struct ws_value *head = f->head_q;
-        if (ws_is_mutant(f->mutant, alibi_head))
-            head = ws_remainder(b, ws_add(b, head, ws_i32(b, 1)),
-                                ws_kernel_arg(b, WS_FWD_ARG_heads_q));
+        if (ws_is_mutant(f->mutant, alibi_head)) {
+            struct ws_value *heads = ws_kernel_arg(b, WS_FWD_ARG_heads_q);
+            head = ws_remainder(b, ws_add(b, head, ws_i32(b, 1)), heads);
+        }
         struct ws_value *slope = ws_fmha_of_head(b, WS_FWD_ARG_alibi_slopes, head);
         f->slope = ws_fmul(b, slope, ws_f32(b, -log2_e));
     }
@@ -85,9 +88,8 @@ static struct ws_view bias_view(struct ws_fwd *f, const struct ws_fwd_block *blo
     struct ws_value *keys = ws_i32(b, (uint32_t)f->block);
     if (block->last)
         keys = ws_smin(b, keys, ws_add(b, block->last, ws_i32(b, 1)));
-    ws_view_limit(b, &view,
-                  ws_add(b, ws_mul(b, last, f->bias_stride),
-                         ws_mul(b, keys, ws_i32(b, WS_FWD_ELEMENT_BYTES))));
+    keys = ws_mul(b, keys, ws_i32(b, WS_FWD_ELEMENT_BYTES));
+    ws_view_limit(b, &view, ws_add(b, ws_mul(b, last, f->bias_stride), keys));
     return view;
 }
 
@@ -152,7 +154,8 @@ static struct ws_value *cap(struct ws_fwd *f, struct ws_value *score, struct ws_
     struct ws_value *limit = ws_fmul(b, softcap, ws_f32(b, log2_e));
     struct ws_value *e = ws_exp2(b, ws_fmul(b, score, factor));
     struct ws_value *fraction = ws_reciprocal(b, ws_fadd(b, e, ws_f32(b, 1)));
-    return ws_fma(b, fraction, ws_fmul(b, limit, ws_f32(b, -2)), ws_fadd(b, limit, negative_max));
+    struct ws_value *top = ws_fadd(b, limit, negative_max);
+    return ws_fma(b, fraction, ws_fmul(b, limit, ws_f32(b, -2)), top);
 }
 
 /* How far the diagonal's key lies past the lane's first one, for queries of a row tile. */

@@ -52,8 +52,8 @@ static struct ws_value *load_row(struct ws_fwd *f, struct ws_value *row, int row
     if (run.run > PIECE_ELEMENTS) {
         struct run low = {run.first, PIECE_ELEMENTS, 0};
         struct run high = {run.first + PIECE_ELEMENTS, PIECE_ELEMENTS, 0};
-        return ws_concatenate(b, load_swizzled(f, row, row_bytes, low, constant, swizzle),
-                              load_swizzled(f, row, row_bytes, high, constant, swizzle));
+        struct ws_value *upper = load_swizzled(f, row, row_bytes, high, constant, swizzle);
+        return ws_concatenate(b, load_swizzled(f, row, row_bytes, low, constant, swizzle), upper);
     }
     if (is_swizzled)
         return load_swizzled(f, row, row_bytes, run, constant, swizzle);
@@ -177,12 +177,12 @@ struct ws_value *ws_fwd_value_place(struct ws_fwd *f, struct ws_fwd_group group)
         place = ws_add(b, row, ws_mul(b, block_dim(f), ws_i32(b, WS_FWD_ELEMENT_BYTES)));
     } else if (form == WS_FWD_VALUE_COLUMNS) {
         row = ws_i32(b, (uint32_t)(group.tiles * row_bytes));
-        place = ws_add(b, ws_mul(b, ws_fwd_column(f), row),
-                       group_bytes(f, row_bytes, tiling->slice_step));
+        place = group_bytes(f, row_bytes, tiling->slice_step);
+        place = ws_add(b, ws_mul(b, ws_fwd_column(f), row), place);
     } else if (form == WS_FWD_VALUE_ROWS) {
         row = ws_i32(b, (uint32_t)(group.tiles * WS_FWD_ELEMENT_BYTES));
-        place = ws_add(b, ws_mul(b, ws_fwd_column(f), row),
-                       ws_fwd_lane_group(f, tiling->slice_step * row_bytes));
+        place = ws_fwd_lane_group(f, tiling->slice_step * row_bytes);
+        place = ws_add(b, ws_mul(b, ws_fwd_column(f), row), place);
     } else {
         place = fragment_place(f, ws_fwd_fragment_piece(tiling), tiling->slice_step == 0);
     }
@@ -196,7 +196,8 @@ static struct ws_value *group_place(struct ws_fwd *f, struct ws_fwd_group group)
     struct ws_fwd_group first = ws_fwd_group_at(f, 0);
     if (group.tiles == first.tiles || ws_fwd_value_form(f->spec) == WS_FWD_VALUE_FRAGMENTS)
         return f->stage.value_place;
-    struct ws_value *other = ws_sub(b, ws_fwd_value_place(f, group), ws_fwd_value_place(f, first));
+    struct ws_value *from = ws_fwd_value_place(f, first);
+    struct ws_value *other = ws_sub(b, ws_fwd_value_place(f, group), from);
     return ws_add(b, f->stage.value_place, other);
 }
 
@@ -277,8 +278,8 @@ struct ws_value *ws_fwd_staged_value(struct ws_fwd *f, struct ws_fwd_group group
     struct ws_value *dim = ws_add(b, ws_mul(b, ws_fwd_column(f), ws_i32(b, (uint32_t)group.tiles)),
                                   ws_i32(b, (uint32_t)first));
     struct run run = {slice * tiling->slice, tiling->slice_run, tiling->slice_step};
-    return load_row(f, group_place(f, group), bytes, run, first * bytes,
-                    ws_divide(b, dim, ws_i32(b, PIECE_ELEMENTS)));
+    struct ws_value *swizzle = ws_divide(b, dim, ws_i32(b, PIECE_ELEMENTS));
+    return load_row(f, group_place(f, group), bytes, run, first * bytes, swizzle);
 }
 
 /* One product of a block that reads an operand from LDS: what of, and what with. */

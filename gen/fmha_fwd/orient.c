@@ -231,8 +231,8 @@ static struct ws_value *swap_join(struct ws_fwd *f, struct ws_value *packed, str
         return packed;
     struct ws_value *is_upper =
         ws_compare(b, WS_BELOW, ws_i32(b, (uint32_t)f->tiling.side - 1), f->lane);
-    return ws_concatenate(b, ws_select(b, is_upper, other, packed),
-                          ws_select(b, is_upper, packed, other));
+    struct ws_value *high = ws_select(b, is_upper, packed, other);
+    return ws_concatenate(b, ws_select(b, is_upper, other, packed), high);
 }
 
 /* Else nothing of the lane's own is missing from what it was sent. */
@@ -254,7 +254,8 @@ static struct ws_value *bpermute_lane_key(struct ws_fwd *f)
     struct ws_builder *b = &f->b;
     struct ws_value *column = ws_fwd_column(f);
     struct ws_value *pair = ws_and(b, column, ws_i32(b, PAIRS - 1));
-    return ws_or(b, ws_shift_left(b, pair, 1), ws_shift_right(b, column, 3));
+    struct ws_value *low = ws_shift_right(b, column, 3);
+    return ws_or(b, ws_shift_left(b, pair, 1), low);
 }
 
 /* x[i ^ by], for an index that differs between lanes. */
@@ -329,7 +330,8 @@ void ws_fwd_start_operands(struct ws_fwd *f)
     struct ws_value *element = ws_i32(b, WS_FWD_ELEMENT_BYTES), *step = ws_i32(b, SLAB_ROW);
     struct ws_value *row = ws_is_mutant(f->mutant, exchange_omitted) ? key : query;
     struct ws_value *column = ws_is_mutant(f->mutant, exchange_omitted) ? query : key;
-    f->slab_store = ws_add(b, slab, ws_add(b, ws_mul(b, row, step), ws_mul(b, column, element)));
+    column = ws_mul(b, column, element);
+    f->slab_store = ws_add(b, slab, ws_add(b, ws_mul(b, row, step), column));
     f->slab_load = ws_add(b, slab, ws_mul(b, ws_fwd_column(f), step));
 }
 

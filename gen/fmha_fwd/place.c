@@ -31,9 +31,10 @@ static void find_key_head(struct ws_fwd *f)
 {
     struct ws_builder *b = &f->b;
     f->head_k = ws_fmha_key_head(b, f->head_q, WS_FWD_ARG_heads_q, WS_FWD_ARG_heads_k);
-    if (ws_is_mutant(f->mutant, kv_head))
-        f->head_k = ws_remainder(b, ws_add(b, f->head_k, ws_i32(b, 1)),
-                                 ws_kernel_arg(b, WS_FWD_ARG_heads_k));
+    if (ws_is_mutant(f->mutant, kv_head)) {
+        struct ws_value *heads = ws_kernel_arg(b, WS_FWD_ARG_heads_k);
+        f->head_k = ws_remainder(b, ws_add(b, f->head_k, ws_i32(b, 1)), heads);
+    }
 }
 
 /* The sequence's part of the packed tokens. */
@@ -46,8 +47,10 @@ static void find_sequence(struct ws_fwd *f)
     struct ws_value *used = ws_kernel_arg(b, WS_FWD_ARG_seqused_k);
     f->packed_q = ws_fmha_array_at(b, cu_q, batch);
     f->seqlen_q = ws_sub(b, ws_fmha_array_at(b, cu_q, ws_add(b, batch, one)), f->packed_q);
-    if (ws_is_mutant(f->mutant, sequence))
-        batch = ws_remainder(b, ws_add(b, batch, one), ws_kernel_arg(b, WS_FWD_ARG_batch));
+    if (ws_is_mutant(f->mutant, sequence)) {
+        struct ws_value *sequences = ws_kernel_arg(b, WS_FWD_ARG_batch);
+        batch = ws_remainder(b, ws_add(b, batch, one), sequences);
+    }
     f->packed_k = ws_fmha_array_at(b, cu_k, batch);
     f->seqlen_k = ws_sub(b, ws_fmha_array_at(b, cu_k, ws_add(b, batch, one)), f->packed_k);
     if (!ws_is_mutant(f->mutant, used_ignored))

@@ -196,8 +196,8 @@ void ws_fwd_rescale(struct ws_fwd *f, ws_fwd_scores scores)
     for (int q = 0; q < f->rows; q++) {
         largest[q] = ws_fwd_largest(f, scores[q]);
         /* Of all queries that the lane holds, to be safe: it costs less than to ask for each. */
-        struct ws_value *rises = ws_fgreater(b, ws_max_elements(b, &largest[q], 1),
-                                             ws_min_elements(b, f->row[q].threshold));
+        struct ws_value *threshold = ws_min_elements(b, f->row[q].threshold);
+        struct ws_value *rises = ws_fgreater(b, ws_max_elements(b, &largest[q], 1), threshold);
         must_move = must_move ? ws_or(b, must_move, rises) : rises;
         count += ws_fwd_carried_row(f, q, carried + count);
         for (int k = 0; k < f->keys; k++)
@@ -272,8 +272,9 @@ struct ws_value *ws_fwd_pack(struct ws_fwd *f, struct ws_value *log2_scores, str
     const int pairs = f->atom->c_elements / 2;
     struct ws_value *packed = ws_undefined_i32s(b, pairs);
     for (int j = 0; j < pairs; j++) {
-        struct ws_value *p[] = {ws_exp2(b, ws_element(b, log2_scores, 2 * j)),
-                                ws_exp2(b, ws_element(b, log2_scores, 2 * j + 1))};
+        struct ws_value *p[2];
+        for (int i = 0; i < 2; i++)
+            p[i] = ws_exp2(b, ws_element(b, log2_scores, 2 * j + i));
         struct ws_value *pair = ws_pack_pair(b, f->atom->element, !is_truncated(f), p[0], p[1]);
         if (!sum->quads)
             add_to_sum(f, sum, j, p, pair);

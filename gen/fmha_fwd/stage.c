@@ -42,8 +42,9 @@ static struct ws_value *transposing_key(struct ws_fwd *f, struct ws_value *unit)
     struct ws_value *operand = ws_divide(b, unit, ws_i32(b, (uint32_t)(lanes * f->head_tiles)));
     struct ws_value *group = ws_shift_right(b, unit, ws_fwd_log2(f->tiling.side));
     group = ws_and(b, group, ws_i32(b, (uint32_t)f->tiling.groups - 1));
-    struct ws_value *key = ws_add(b, ws_mul(b, operand, ws_i32(b, (uint32_t)f->tiling.slice)),
-                                  ws_mul(b, group, ws_i32(b, block)));
+    group = ws_mul(b, group, ws_i32(b, block));
+    struct ws_value *key =
+        ws_add(b, ws_mul(b, operand, ws_i32(b, (uint32_t)f->tiling.slice)), group);
     return ws_add(b, key, ws_and(b, unit, ws_i32(b, block - 1)));
 }
 
@@ -66,8 +67,10 @@ static struct ws_value *unit_key(struct ws_fwd *f, const struct ws_fwd_copy *cop
         return transposing_key(f, unit_of(f, copy, round));
     struct ws_value *unit = unit_of(f, copy, round), *spread = ws_i32(b, (uint32_t)copy->spread);
     struct ws_value *row = ws_divide(b, unit, ws_i32(b, (uint32_t)(copy->columns * copy->spread)));
-    if (copy->spread > 1)
-        row = ws_add(b, ws_mul(b, row, spread), ws_remainder(b, unit, spread));
+    if (copy->spread > 1) {
+        struct ws_value *part = ws_remainder(b, unit, spread);
+        row = ws_add(b, ws_mul(b, row, spread), part);
+    }
     return ws_mul(b, row, ws_i32(b, (uint32_t)copy->keys));
 }
 
@@ -361,7 +364,8 @@ static struct ws_value *load_key(struct ws_fwd *f, const struct ws_fwd_copy *cop
     if (block->last && view->addressing == WS_ADDRESSING_GLOBAL) {
         struct ws_value *last = ws_smax(b, block->last, ws_i32(b, 0));
         struct ws_value *key = ws_add(b, unit_key(f, copy, round), ws_i32(b, (uint32_t)y));
-        lane = ws_add(b, ws_mul(b, ws_smin(b, key, last), stride), column_bytes(f, copy, round));
+        lane = column_bytes(f, copy, round);
+        lane = ws_add(b, ws_mul(b, ws_smin(b, key, last), stride), lane);
         scalar = NULL;
     } else if (block->last && scalar) {
         lane = ws_add(b, lane, scalar); /* the range check asks for all of it in the lanes */
@@ -393,9 +397,10 @@ static struct ws_value *keys_of_dim(struct ws_fwd *f, struct ws_value *const *ro
     struct ws_builder *b = &f->b;
     struct ws_value *column = ws_undefined_i32s(b, keys / 2);
     for (int y = 0; y < keys; y += 2) {
-        struct ws_value *x[] = {ws_element(b, rows[y], j / 2), ws_element(b, rows[y + 1], j / 2)};
+        struct ws_value *low = ws_element(b, rows[y], j / 2);
+        struct ws_value *high = ws_element(b, rows[y + 1], j / 2);
         struct ws_value *pair =
-            j % 2 == 0 ? ws_low_halves(b, x[0], x[1]) : ws_high_halves(b, x[0], x[1]);
+            j % 2 == 0 ? ws_low_halves(b, low, high) : ws_high_halves(b, low, high);
         column = ws_set_element(b, column, y / 2, pair);
     }
     return column;

@@ -71,7 +71,8 @@ static struct ws_value *bounded_key_bytes(struct ws_fwd *f, const struct ws_fwd_
     struct ws_value *key = ws_i32(b, (uint32_t)(slice * f->tiling.slice + slot));
     if (f->tiling.slice_step > 0)
         key = ws_add(b, key, ws_fwd_lane_group(f, f->tiling.slice_step));
-    return ws_mul(b, ws_smin(b, key, block->last), key_stride(f));
+    struct ws_value *stride = key_stride(f);
+    return ws_mul(b, ws_smin(b, key, block->last), stride);
 }
 
 /* Byte offset of the lane's run of head dims; lanes whose run is padding read the last one. */
@@ -122,15 +123,19 @@ static struct place find_place(struct ws_fwd *f, const struct ws_fwd_block *bloc
     struct ws_builder *b = &f->b;
     const bool is_buffer = ws_fwd_addressing(f) == WS_ADDRESSING_BUFFER;
     const bool is_bounded = block->last != NULL, is_known = is_carried(f, group);
-    if (is_bounded && !(is_buffer && f->tiling.slice_step == 0))
-        return (struct place){
-            ws_add(b, dim_bytes(f, group), bounded_key_bytes(f, block, slice, slot)), NULL};
-    if (is_buffer)
-        return (struct place){is_known ? f->value_offset[0] : lane_bytes(f, group),
-                              is_bounded ? bounded_key_bytes(f, block, slice, slot)
-                                         : key_bytes(f, slice, slot)};
-    if (!is_known)
-        return (struct place){ws_add(b, lane_bytes(f, group), key_bytes(f, slice, slot)), NULL};
+    if (is_bounded && !(is_buffer && f->tiling.slice_step == 0)) {
+        struct ws_value *key = bounded_key_bytes(f, block, slice, slot);
+        return (struct place){ws_add(b, dim_bytes(f, group), key), NULL};
+    }
+    if (is_buffer) {
+        struct ws_value *lane = is_known ? f->value_offset[0] : lane_bytes(f, group);
+        return (struct place){lane, is_bounded ? bounded_key_bytes(f, block, slice, slot)
+                                               : key_bytes(f, slice, slot)};
+    }
+    if (!is_known) {
+        struct ws_value *key = key_bytes(f, slice, slot);
+        return (struct place){ws_add(b, lane_bytes(f, group), key), NULL};
+    }
     return (struct place){f->value_offset[slot], slice ? key_bytes(f, slice, 0) : NULL};
 }
 
@@ -169,9 +174,8 @@ static struct ws_view transposed_view(struct ws_fwd *f, const struct ws_fwd_bloc
         keys = ws_smin(b, keys, ws_add(b, block->last, ws_i32(b, 1)));
     struct ws_value *last = ws_i32(b, (uint32_t)(f->spec->head_dim_v - 1));
     view.alignment = ws_fwd_run_alignment(f, f->tiling.slice_run * WS_FWD_ELEMENT_BYTES);
-    ws_view_limit(
-        b, &view,
-        ws_add(b, ws_mul(b, last, f->v_stride), ws_mul(b, keys, ws_i32(b, WS_FWD_ELEMENT_BYTES))));
+    keys = ws_mul(b, keys, ws_i32(b, WS_FWD_ELEMENT_BYTES));
+    ws_view_limit(b, &view, ws_add(b, ws_mul(b, last, f->v_stride), keys));
     return view;
 }
 

@@ -100,9 +100,8 @@ static void place_operand(struct ws_gemm *g, enum ws_gemm_side side)
                              ws_i32(b, WS_GEMM_ELEMENT_BYTES));
     struct ws_value *last =
         ws_smin(b, operand->last, ws_i32(b, (uint32_t)g->tiling.rows[side] - 1));
-    ws_view_limit(b, &operand->view,
-                  ws_add(b, ws_mul(b, last, operand->stride),
-                         ws_mul(b, g->k, ws_i32(b, WS_GEMM_ELEMENT_BYTES))));
+    struct ws_value *row_bytes = ws_mul(b, g->k, ws_i32(b, WS_GEMM_ELEMENT_BYTES));
+    ws_view_limit(b, &operand->view, ws_add(b, ws_mul(b, last, operand->stride), row_bytes));
     /* A and B^T lie alike in the lanes. */
     operand->row = ws_layout_row(b, atom->a, g->lane);
     struct ws_value *k = ws_layout_column(b, atom->a, g->lane);

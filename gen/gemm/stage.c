@@ -28,8 +28,8 @@ static struct ws_value *lds_row(struct ws_gemm *g, enum ws_gemm_side side, struc
     if (side == WS_GEMM_A)
         return row;
     struct ws_value *tile = ws_and(b, row, ws_i32(b, (uint32_t)tiles - 1));
-    return ws_add(b, ws_mul(b, tile, ws_i32(b, (uint32_t)tile_rows(g, side))),
-                  ws_divide(b, row, ws_i32(b, (uint32_t)tiles)));
+    struct ws_value *in_tile = ws_divide(b, row, ws_i32(b, (uint32_t)tiles));
+    return ws_add(b, ws_mul(b, tile, ws_i32(b, (uint32_t)tile_rows(g, side))), in_tile);
 }
 
 /* Bytes from the start of a buffer to a piece of a row; NULL: to the row. */
@@ -215,7 +215,8 @@ void ws_gemm_staged(struct ws_gemm *g, struct ws_value *end)
         ws_loop_begin(b, &loop, ws_i32(b, 0), end, (uint32_t)g->tiling.block_k, carried, count);
     for (int i = 0; i < opaque; i++)
         *carried[i] = ws_opaque(b, *carried[i]);
-    load_block(g, ws_smin(b, ws_add(b, k, block_k), ws_sub(b, end, block_k)));
+    struct ws_value *last = ws_sub(b, end, block_k);
+    load_block(g, ws_smin(b, ws_add(b, k, block_k), last));
     multiply_block(g);
     next_block(g);
     ws_loop_end(b, &loop);

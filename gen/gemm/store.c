@@ -86,10 +86,10 @@ static void store_row(struct ws_gemm *g, struct store *store, int tile)
     const int side = tiling->side, tiles = tiling->tiles[WS_GEMM_A];
     struct ws_value *first =
         ws_mul(b, g->operand[WS_GEMM_A].wave, ws_i32(b, (uint32_t)(tiles * side)));
-    struct ws_value *row = ws_add(b, ws_layout_column(b, atom->c, g->lane),
-                                  ws_add(b, first, ws_i32(b, (uint32_t)(tile * side))));
-    struct ws_value *place = ws_add(b, ws_mul(b, row, store->stride),
-                                    ws_mul(b, store->column, ws_i32(b, (uint32_t)store->bytes)));
+    first = ws_add(b, first, ws_i32(b, (uint32_t)(tile * side)));
+    struct ws_value *row = ws_add(b, ws_layout_column(b, atom->c, g->lane), first);
+    struct ws_value *in_row = ws_mul(b, store->column, ws_i32(b, (uint32_t)store->bytes));
+    struct ws_value *place = ws_add(b, ws_mul(b, row, store->stride), in_row);
     struct ws_branch branch;
     if (!store->is_whole)
         ws_branch_begin(b, &branch,
@@ -130,9 +130,8 @@ void ws_gemm_store(struct ws_gemm *g)
                                              g->operand[WS_GEMM_A].first, store.bytes);
     store.view.base = ws_advance(b, start, ws_mul(b, ws_to_i64(b, columns_of->first), bytes));
     store.stride = ws_to_i32(b, ws_mul(b, ws_kernel_arg(b, WS_GEMM_ARG_c_row_stride), bytes));
-    struct ws_value *dealt =
-        ws_add(b, ws_mul(b, columns_of->wave, ws_i32(b, (uint32_t)tiling->side)),
-               ws_layout_row(b, tiling->atom->c, g->lane));
+    struct ws_value *dealt = ws_layout_row(b, tiling->atom->c, g->lane);
+    dealt = ws_add(b, ws_mul(b, columns_of->wave, ws_i32(b, (uint32_t)tiling->side)), dealt);
     store.column = ws_mul(b, dealt, ws_i32(b, (uint32_t)tiling->tiles[WS_GEMM_B]));
     struct ws_value *whole = ws_select(b, is_whole(g), ws_i32(b, 1), ws_i32(b, 0));
     for (int c = 0; c < 2; c++) {
