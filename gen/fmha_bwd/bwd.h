@@ -59,10 +59,10 @@ enum ws_bwd_job { WS_BWD_KEYS, WS_BWD_QUERIES, WS_BWD_JOBS };
 enum ws_bwd_operand { WS_BWD_X, WS_BWD_Y, WS_BWD_OPERANDS };
 
 /* A head dim in tiles and chunks, the last padded. Where the product's columns are head dims, tiles
- * come in groups of `deal`: column c of tile t stands for head dim 16 deal (t / deal) + deal c + t
- * % deal, so that a lane stores `deal` neighbours together. */
+ * come in groups of `interleave`: column c of tile t stands for head dim 16 n (t / n) + n c + t
+ * % n, n being `interleave`, so that a lane stores n neighbours together. */
 struct ws_bwd_dim {
-    int dim, padded, tiles, chunks, deal;
+    int dim, padded, tiles, chunks, interleave;
     int row_bytes; /* of a row in LDS */
 };
 

@@ -142,9 +142,10 @@ static struct ws_value *gather(struct ws_bwd *f, enum ws_bwd_operand o, int slic
     const struct ws_atom *atom = f->tiling.atom;
     const int elements = f->tiling.run, own = atom->c_elements;
     const int first =
-        (tile / dim->deal * WS_BWD_SIDE * dim->deal + tile % dim->deal) * WS_BWD_ELEMENT_BYTES;
+        (tile / dim->interleave * WS_BWD_SIDE * dim->interleave + tile % dim->interleave) *
+        WS_BWD_ELEMENT_BYTES;
     struct ws_value *column =
-        ws_mul(b, ws_bwd_column(f), ws_i32(b, (uint32_t)(dim->deal * WS_BWD_ELEMENT_BYTES)));
+        ws_mul(b, ws_bwd_column(f), ws_i32(b, (uint32_t)(dim->interleave * WS_BWD_ELEMENT_BYTES)));
     struct ws_value *row = f->tiling.is_exchanged ? ws_i32(b, 0) : ws_bwd_lane_row(f);
     column = ws_lds_row_turned(b, f->spec, column, dim->row_bytes, row);
     if (!f->tiling.is_exchanged)

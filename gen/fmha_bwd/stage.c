@@ -65,17 +65,17 @@ static struct ws_value *unit_column(struct ws_bwd *f, const struct ws_bwd_dim *d
                                     struct ws_value *z)
 {
     struct ws_builder *b = &f->b;
-    const int slice_tiles = f->tiling.slice_tiles, deal = dim->deal;
+    const int slice_tiles = f->tiling.slice_tiles, interleave = dim->interleave;
     const int slice_bytes = dim->tiles * f->tiling.fragment_bytes;
-    const int of_deal = WS_BWD_SIDE / UNIT * deal, count = runs(f, rows);
+    const int of_group = WS_BWD_SIDE / UNIT * interleave, count = runs(f, rows);
     struct ws_value *group = over(f, number, count);
     struct ws_value *run = modulo(f, number, count);
     run = ws_add(b, times(f, modulo(f, tile, slice_tiles), count), run);
     struct ws_value *place = times(f, over(f, tile, slice_tiles), slice_bytes);
     place = ws_add(b, place, times(f, group, WS_BWD_GROUP_BYTES));
     place = ws_add(b, place, times(f, run, rows * WS_BWD_ELEMENT_BYTES));
-    place = ws_add(b, place, times(f, over(f, z, of_deal), deal * f->tiling.fragment_bytes));
-    return ws_add(b, place, times(f, modulo(f, z, of_deal), UNIT / deal * WS_BWD_PIECE));
+    place = ws_add(b, place, times(f, over(f, z, of_group), interleave * f->tiling.fragment_bytes));
+    return ws_add(b, place, times(f, modulo(f, z, of_group), UNIT / interleave * WS_BWD_PIECE));
 }
 
 /* One operand's part in a round. */
@@ -118,7 +118,7 @@ static void set_columns(struct ws_bwd *f, struct ws_bwd_round *round, const stru
 {
     for (int j = 0; j < UNIT; j++)
         round->next_column[j] =
-            j % dim->deal * f->tiling.fragment_bytes + j / dim->deal * WS_BWD_PIECE;
+            j % dim->interleave * f->tiling.fragment_bytes + j / dim->interleave * WS_BWD_PIECE;
 }
 
 /* The first wave's slot of an operand, and how many slots there are, a wave in a round each. */
@@ -144,7 +144,7 @@ static int rows_of_unit(const struct ws_bwd_tiling *t, enum ws_bwd_job job, enum
 static bool are_together(const struct ws_bwd_tiling *t, enum ws_bwd_job job)
 {
     return rows_of_unit(t, job, WS_BWD_X) == rows_of_unit(t, job, WS_BWD_Y) &&
-           t->dim[WS_BWD_X].deal == t->dim[WS_BWD_Y].deal;
+           t->dim[WS_BWD_X].interleave == t->dim[WS_BWD_Y].interleave;
 }
 
 static void add_round(struct ws_bwd *f, const struct slots *slots, int first, int unit_rows)

@@ -13,16 +13,16 @@ static enum ws_bwd_operand of_sums(const struct ws_bwd *f, enum ws_bwd_operand o
     return f->tiling.deals_sums ? WS_BWD_X : o;
 }
 
-/* The `deal` neighbouring head dims that the lane has of one of its rows. */
+/* The `interleave` neighbouring head dims that the lane has of one of its rows. */
 static struct ws_value *neighbours(struct ws_bwd *f, enum ws_bwd_operand o, int n, int first, int e)
 {
     struct ws_builder *b = &f->b;
-    const int deal = f->tiling.dim[o].deal, pairs = deal > 1 ? deal / 2 : 1;
+    const int interleave = f->tiling.dim[o].interleave, pairs = interleave > 1 ? interleave / 2 : 1;
     struct ws_value *packed = ws_undefined_i32s(b, pairs);
     for (int p = 0; p < pairs; p++) {
         struct ws_value *pair = NULL;
         for (int half = 0; half < 2; half++) {
-            const int t = deal > 1 ? first + 2 * p + half : first;
+            const int t = interleave > 1 ? first + 2 * p + half : first;
             struct ws_value *x = ws_element(b, f->sum[of_sums(f, o)][n][t], e);
             if (o == WS_BWD_X)
                 x = ws_fmul(b, x, f->scale);
@@ -40,11 +40,11 @@ static void store_group(struct ws_bwd *f, enum ws_bwd_operand o, int n, int firs
 {
     struct ws_builder *b = &f->b;
     const struct ws_bwd_dim *dim = &f->tiling.dim[o];
-    const int start = first * WS_BWD_SIDE, bytes = dim->deal * WS_BWD_ELEMENT_BYTES;
-    const int most = f->tiling.deals_sums ? dim->padded : start + WS_BWD_SIDE * dim->deal;
+    const int start = first * WS_BWD_SIDE, bytes = dim->interleave * WS_BWD_ELEMENT_BYTES;
+    const int most = f->tiling.deals_sums ? dim->padded : start + WS_BWD_SIDE * dim->interleave;
     const bool is_partial = most > dim->dim;
     struct ws_branch branch;
-    struct ws_value *column = ws_mul(b, ws_bwd_column(f), ws_i32(b, (uint32_t)dim->deal));
+    struct ws_value *column = ws_mul(b, ws_bwd_column(f), ws_i32(b, (uint32_t)dim->interleave));
     if (start >= dim->dim)
         return;
     if (f->tiling.deals_sums)
@@ -58,7 +58,7 @@ static void store_group(struct ws_bwd *f, enum ws_bwd_operand o, int n, int firs
         ws_add(b, row_offset, ws_mul(b, column, ws_i32(b, WS_BWD_ELEMENT_BYTES)));
     struct ws_value *packed = neighbours(f, o, n, first, e);
     view->alignment = bytes < f->spec->alignment ? bytes : f->spec->alignment;
-    if (dim->deal == 1)
+    if (dim->interleave == 1)
         ws_store_half(b, view, offset, start * WS_BWD_ELEMENT_BYTES, packed, false);
     else
         ws_store(b, view, offset, start * WS_BWD_ELEMENT_BYTES, packed);
@@ -85,7 +85,7 @@ static void store_operand(struct ws_bwd *f, enum ws_bwd_operand o, struct ws_val
             struct ws_value *row = ws_add(b, ws_bwd_lane_row(f), ws_i32(b, (uint32_t)more));
             struct ws_branch branch;
             ws_branch_begin(b, &branch, ws_compare(b, WS_SIGNED_LESS, row, left), false, NULL, 0);
-            for (int first = 0; first < f->sums.columns[of_sums(f, o)]; first += dim->deal)
+            for (int first = 0; first < f->sums.columns[of_sums(f, o)]; first += dim->interleave)
                 store_group(f, o, n, first, e, ws_mul(b, row, stride), &view);
             ws_branch_end(b, &branch);
         }

@@ -49,19 +49,19 @@ static struct ws_bwd_dim dim_of(const struct ws_spec *spec, const struct ws_bwd_
     struct ws_bwd_dim d = {.dim = dim, .padded = round_up(dim, t->chunk)};
     d.tiles = d.padded / WS_BWD_SIDE;
     d.chunks = d.padded / t->chunk;
-    d.deal = d.tiles % 4 == 0 ? 4 : d.tiles % 2 == 0 ? 2 : 1;
+    d.interleave = d.tiles % 4 == 0 ? 4 : d.tiles % 2 == 0 ? 2 : 1;
     d.row_bytes = ws_lds_row_bytes(spec, d.padded);
     return d;
 }
 
 /* Neighbouring head dims that a lane stores are of one wave's sums. */
-static void limit_deal(struct ws_bwd_tiling *t)
+static void limit_interleave(struct ws_bwd_tiling *t)
 {
     for (int job = 0; job < WS_BWD_JOBS; job++) {
         const int columns = ws_bwd_sums(t, job).columns[WS_BWD_X];
         for (int o = 0; o < WS_BWD_OPERANDS; o++)
-            while (columns > 0 && columns % t->dim[o].deal != 0)
-                t->dim[o].deal /= 2;
+            while (columns > 0 && columns % t->dim[o].interleave != 0)
+                t->dim[o].interleave /= 2;
     }
 }
 
@@ -106,7 +106,7 @@ struct ws_bwd_tiling ws_bwd_tiling(const struct ws_spec *spec)
     if (t.is_fused)
         t.dq_tiles = inner_tiles * t.dim[WS_BWD_X].tiles / t.waves;
     if (t.deals_sums)
-        limit_deal(&t);
+        limit_interleave(&t);
     return t;
 }
 
