@@ -83,4 +83,16 @@ says '"kernels": \[' "$wavesmith" inspect --compare small.yaml large.hsaco --jso
 "$wavesmith" inspect --compare ../loops.hsaco large.hsaco >out.txt 2>err.txt
 [ $? -eq 2 ] && grep -q carried_far err.txt || fail "which kernel: $(cat err.txt)"
 
+# A deterministic backward counts both of its jobs, wherever a figure stands for all of it.
+printf '%s\nhead_dim: 64\nlevers: {block_n: 64, num_waves: 4}\n' "${config/fwd/bwd}" |
+    sed 's/gfx1151/gfx942/' >both.yaml
+says 'all jobs: [0-9.]+$' "$wavesmith" inspect both.yaml
+all=$(sed -n 's/.*all jobs: //p' out.txt)
+keys=$(sed -n 's/.*main loop.* \([0-9.]*\) instructions a tile.*/\1/p' out.txt)
+awk "BEGIN { exit !($all > 1.2 * $keys) }" || fail "all jobs $all, keys $keys"
+says "^instructions a tile +${all%.0} +${all%.0}\$" "$wavesmith" inspect --compare both.yaml both.yaml
+cycles=$(sed -n 's/^cycles a tile *\([0-9.]*\) .*/\1/p' out.txt)
+says "^pass .* $all +- +${cycles%.*}[.0-9]* " "$wavesmith" sweep both.yaml
+says "^pass,.*,${all%.*}[.0-9]*,,${cycles%.*}[.0-9]*," "$wavesmith" sweep both.yaml --format csv
+
 [ "$failures" -eq 0 ]

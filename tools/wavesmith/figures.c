@@ -145,6 +145,15 @@ double ws_figures_tiles(const struct ws_figures *figures, const struct ws_isa_lo
     return planes / (dims->qk + dims->v);
 }
 
+double ws_figures_instructions(const struct ws_figures *figures)
+{
+    const struct ws_isa_loop *loop = ws_figures_main_loop(figures);
+    double tiles = loop ? ws_figures_tiles(figures, loop) : 0;
+    if (figures->dims.job_count > 0)
+        return ws_figures_all_jobs(figures);
+    return tiles > 0 ? loop->hot.total / tiles : 0;
+}
+
 double ws_figures_score(const struct ws_figures *figures)
 {
     const struct ws_isa_loop *loop = ws_figures_main_loop(figures);
@@ -200,7 +209,8 @@ json_t *ws_figures_json(const struct ws_figures *figures)
     for (int i = 0; i < isa->loop_count; ++i)
         json_array_append_new(loops, loop_json(figures, &isa->loops[i]));
     json_t *object = json_pack(
-        "{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:I, s:i, s:i, s:o, s:o, s:o}",
+        "{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:I, s:i, s:i, s:o, s:o, s:o, "
+        "s:o}",
         "symbol", figures->name, "arch", figures->arch, "vgpr", (int)kernel->vgpr_count, "agpr",
         (int)kernel->agpr_count, "accum_offset", (int)kernel->accum_offset, "sgpr",
         (int)kernel->sgpr_count, "vgpr_spills", (int)kernel->vgpr_spills, "sgpr_spills",
@@ -208,7 +218,8 @@ json_t *ws_figures_json(const struct ws_figures *figures)
         (int)kernel->lds_bytes, "waves_per_simd",
         figures->waves_per_simd > 0 ? json_integer(figures->waves_per_simd) : json_null(),
         "code_bytes", (json_int_t)kernel->code_bytes, "kernarg_bytes", (int)kernel->kernarg_bytes,
-        "instructions", (int)isa->all.total, "score", positive(ws_figures_score(figures)),
+        "instructions", (int)isa->all.total, "instr_per_tile",
+        positive(ws_figures_instructions(figures)), "score", positive(ws_figures_score(figures)),
         "classes", counts_json(&isa->all), "loops", loops);
     if (figures->dims.job_count > 0)
         json_object_set_new(object, "jobs", ws_figures_jobs_json(figures));

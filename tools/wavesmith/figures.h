@@ -53,6 +53,10 @@ const struct ws_isa_loop *ws_figures_main_loop(const struct ws_figures *figures)
  * unknown. */
 double ws_figures_tiles(const struct ws_figures *figures, const struct ws_isa_loop *loop);
 
+/* Instructions a score tile of the main loop; of a backward the sum over its jobs, as of a score. 0
+ * if unknown. */
+double ws_figures_instructions(const struct ws_figures *figures);
+
 /* Cycles a score tile of the main loop if nothing overlaps: matrix products at their rate, every
  * other instruction at its issue cost. Of a backward the sum over its jobs, of the shortest loop
  * of each. 0 if unknown. The lower, the better. */

@@ -23,12 +23,17 @@ static void add(struct rows *rows, const char *group, const char *name, double v
         rows->row[rows->count++] = (struct row){group, name, value};
 }
 
+static double known(double value)
+{
+    return value > 0 ? value : NAN;
+}
+
 static void add_distance(struct rows *rows, const char *group,
                          const struct ws_isa_distance *distance)
 {
-    bool known = distance && distance->loads > 0;
-    add(rows, group, "median", known ? distance->median : NAN);
-    add(rows, group, "p10", known ? distance->p10 : NAN);
+    bool has_loads = distance && distance->loads > 0;
+    add(rows, group, "median", has_loads ? distance->median : NAN);
+    add(rows, group, "p10", has_loads ? distance->p10 : NAN);
 }
 
 static void add_loop(struct rows *rows, const struct ws_figures *figures)
@@ -38,12 +43,9 @@ static void add_loop(struct rows *rows, const struct ws_figures *figures)
     const struct ws_isa_loop *loop = found ? found : &none;
     double unknown = found ? 0 : NAN;
     double tiles = ws_figures_tiles(figures, loop);
-    double each = tiles > 0 ? tiles : NAN;
     add(rows, "", "main loop, instructions", loop->hot.total + unknown);
-    add(rows, "  ", "score tiles", each);
-    add(rows, "  ", "instructions a tile", loop->hot.total / each);
-    add(rows, "  ", "cycles a tile", loop->cycles > 0 ? loop->cycles / each : NAN);
-    add(rows, "  ", "matrix share", loop->a_serial > 0 ? loop->a_serial : NAN);
+    add(rows, "  ", "score tiles", known(tiles));
+    add(rows, "  ", "matrix share", known(loop->a_serial));
     for (int c = 0; c < WS_ISA_CLASS_COUNT; ++c)
         add(rows, "  ", ws_isa_class_name((enum ws_isa_class)c), loop->hot.by_class[c] + unknown);
     add(rows, "  ", "cold instructions", loop->cold.total + unknown);
@@ -63,9 +65,11 @@ static void add_kernel(struct rows *rows, const struct ws_figures *figures)
     add(rows, "", "SGPR spills", kernel->sgpr_spills);
     add(rows, "", "scratch, bytes", kernel->scratch_bytes);
     add(rows, "", "LDS, bytes", kernel->lds_bytes);
-    add(rows, "", "waves a SIMD", figures->waves_per_simd > 0 ? figures->waves_per_simd : NAN);
+    add(rows, "", "waves a SIMD", known(figures->waves_per_simd));
     add(rows, "", "code, bytes", (double)kernel->code_bytes);
     add(rows, "", "instructions", figures->isa.all.total);
+    add(rows, "", "instructions a tile", known(ws_figures_instructions(figures)));
+    add(rows, "", "cycles a tile", known(ws_figures_score(figures)));
     add_loop(rows, figures);
 }
 

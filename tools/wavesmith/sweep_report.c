@@ -125,7 +125,7 @@ static const struct table_column {
     const char *name, *path;
     int width, decimals;
 } table_columns[] = {
-    {"instr/tile", MAIN_LOOP "instr_per_tile", 10, 1},
+    {"instr/tile", "kernel.instr_per_tile", 10, 1},
     {"executed", "instr_per_tile", 8, 1},
     {"score", "score", 7, 1},
     {"VGPR", "kernel.vgpr", 4, 0},
@@ -226,7 +226,7 @@ static const struct csv_column csv_left[] = {
 };
 
 static const struct csv_column csv_right[] = {
-    {"instr_per_tile", MAIN_LOOP "instr_per_tile"},
+    {"instr_per_tile", "kernel.instr_per_tile"},
     {"executed_per_tile", "instr_per_tile"},
     {"score", "score"},
     {"a_serial", MAIN_LOOP "a_serial"},
