@@ -135,18 +135,22 @@ bool ws_spills_too_many(const struct ws_compiled *compiled, int max_spills,
     return true;
 }
 
-enum ws_status ws_spills_check(const struct ws_compiled *compiled, int max_spills,
-                               struct ws_error *error)
+enum ws_status ws_spills_check(const struct ws_spec *spec, const struct ws_compiled *compiled,
+                               int max_spills, struct ws_error *error)
 {
-    char text[WS_SPILLS_TEXT_SIZE];
+    const struct ws_kernel_definition *definition = ws_kernel_definition(spec->kind);
+    const bool is_capped = spec->lever[WS_LEVER_waves_per_eu] > 1, has_preset = definition->preset;
+    char text[WS_SPILLS_TEXT_SIZE], savings[WS_SAVINGS_TEXT_SIZE];
     if (!ws_spills_too_many(compiled, max_spills, text))
         return WS_OK;
+    definition->savings(spec, savings);
     return ws_fail(
         error, WS_ERROR_COMPILE,
-        "%s: a smaller bm_tiles or block_n, or q_mode: lds, spills less, preset auto looks "
-        "for levers that do not, and max_spills: N in the config, or --max-spills N, "
-        "allows it",
-        text);
+        "%s; set one or more of: %s%smax_spills: %u in the config (or --max-spills)%s%s%s", text,
+        savings, is_capped ? "a lower waves_per_eu, " : "",
+        compiled->vgpr_spills + compiled->sgpr_spills, has_preset ? "; preset " : "",
+        has_preset ? definition->preset : "",
+        has_preset ? " looks for levers that do not spill" : "");
 }
 
 void ws_compiled_free(struct ws_compiled *compiled)

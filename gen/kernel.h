@@ -5,6 +5,8 @@
 #include "gen/mutant.h"
 #include "gen/wavesmith.h"
 
+enum { WS_SAVINGS_TEXT_SIZE = 256 };
+
 struct ws_kernel_definition {
     enum ws_kernel_kind kind;
     const char *name;
@@ -22,6 +24,11 @@ struct ws_kernel_definition {
                            struct ws_error *error);
     /* What `grid` computes, as a rule in text. */
     void (*rule)(const struct ws_spec *spec, char text[WS_RULE_TEXT_SIZE]);
+    /* Settings that need fewer registers than the spec's, together if one is not enough, each with
+     * a comma after it: "own_v: lds, a smaller block_n, ". */
+    void (*savings)(const struct ws_spec *spec, char text[WS_SAVINGS_TEXT_SIZE]);
+    /* The preset that looks for levers that do not spill; NULL: none. */
+    const char *preset;
 };
 
 /* The row of a kind. */

@@ -100,8 +100,9 @@ WS_API enum ws_status ws_compile(const struct ws_spec *spec,
 WS_API void ws_compiled_free(struct ws_compiled *compiled);
 
 /* Holds a kernel against the most registers that it may spill: WS_ERROR_COMPILE, with their numbers
- * and what would lower them. */
-WS_API enum ws_status ws_spills_check(const struct ws_compiled *compiled, int max_spills,
+ * and what of the spec would lower them. */
+WS_API enum ws_status ws_spills_check(const struct ws_spec *spec,
+                                      const struct ws_compiled *compiled, int max_spills,
                                       struct ws_error *error);
 
 /* The assembly text that the LLVM backend makes of a spec, malloc'ed. `options` and errors are as

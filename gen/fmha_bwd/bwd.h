@@ -215,6 +215,7 @@ enum { WS_BWD_CARRIED_MAX = 300 };
 
 /* Rows of struct ws_kernel_definition. */
 enum ws_status ws_fmha_bwd_check(const struct ws_spec *spec, struct ws_error *error);
+void ws_fmha_bwd_savings(const struct ws_spec *spec, char text[WS_SAVINGS_TEXT_SIZE]);
 void ws_fmha_bwd_shape(const struct ws_spec *spec, struct ws_kernel_shape *shape);
 void ws_fmha_bwd_emit(const struct ws_spec *spec, enum ws_mutant mutant,
                       struct LLVMOpaqueModule *module, const char *symbol);

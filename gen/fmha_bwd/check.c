@@ -1,4 +1,5 @@
 /* What can be generated. */
+#include "gen/fmha_bwd/advice.h"
 #include "gen/fmha_bwd/bwd.h"
 #include "gen/words.h"
 
@@ -31,14 +32,18 @@ static enum ws_status check_part(const struct ws_spec *spec, struct ws_error *er
 }
 
 /* Tiles of outer rows and their waves. */
-static enum ws_status check_outer(const struct ws_bwd_tiling *t, struct ws_error *error)
+static enum ws_status check_outer(const struct ws_bwd_tiling *t, const struct ws_spec *spec,
+                                  struct ws_error *error)
 {
     const int wave_rows = t->waves * WS_BWD_SIDE;
-    if (!t->deals_sums && t->outer % wave_rows != 0)
+    char advice[WS_BWD_ADVICE_SIZE];
+    if (!t->deals_sums && t->outer % wave_rows != 0) {
+        ws_bwd_advise(spec, WS_BWD_WAVES, "lower num_waves", advice, error);
         return ws_fail(error, WS_ERROR_SPEC,
-                       "block_n %d with num_waves %d: each wave owns tiles of %d keys; block_n "
-                       "should be a multiple of %d: raise it or lower num_waves",
-                       t->outer, t->waves, WS_BWD_SIDE, wave_rows);
+                       "block_n %d with num_waves %d: each wave owns tiles of %d keys, which makes "
+                       "%d keys at least; %s",
+                       t->outer, t->waves, WS_BWD_SIDE, wave_rows, advice);
+    }
     if (t->outer_tiles > WS_BWD_OUTER_MAX)
         return ws_fail(error, WS_ERROR_SPEC,
                        "block_n %d with num_waves %d: a wave would own %d tiles of keys and may "
@@ -53,18 +58,22 @@ static enum ws_status check_sums(const struct ws_bwd_tiling *t, const struct ws_
 {
     const struct ws_bwd_dim *x = &t->dim[WS_BWD_X], *y = &t->dim[WS_BWD_Y];
     const int rows = t->outer / WS_BWD_SIDE, slices = t->inner / WS_BWD_SIDE / t->slice_tiles;
+    char advice[WS_BWD_ADVICE_SIZE];
     if (!t->deals_sums)
         return WS_OK;
     if (!t->has_columns)
         return ws_fail(error, WS_ERROR_SPEC,
                        "sums dealt with transposed_tiles 0: a wave finds its part of what is "
                        "staged in the transposed copy; set transposed_tiles: 1 or sums: own");
-    if (slices % t->inner_waves != 0)
+    if (slices % t->inner_waves != 0) {
+        ws_bwd_advise(spec, WS_BWD_SHARES, "lower num_waves", advice, error);
         return ws_fail(error, WS_ERROR_SPEC,
                        "num_waves %d with sums dealt, block_n %d and block_m %d on arch %s: the "
-                       "scores are %d tiles of keys by %d operands of queries, a wave's at least "
-                       "one; lower num_waves or raise block_m",
-                       t->waves, t->outer, t->inner, t->target->name, rows, slices);
+                       "scores are %d tile%s of keys by %d operand%s of queries, a wave's at least "
+                       "one; %s",
+                       t->waves, t->outer, t->inner, t->target->name, rows, rows == 1 ? "" : "s",
+                       slices, slices == 1 ? "" : "s", advice);
+    }
     if (x->tiles != y->tiles)
         return ws_fail(error, WS_ERROR_SPEC,
                        "sums dealt at head dims %d and %d: half of the waves take dK and half dV, "
@@ -104,7 +113,7 @@ static enum ws_status check_tiles(const struct ws_bwd_tiling *t, const struct ws
                                   struct ws_error *error)
 {
     const int slice = t->slice_tiles * WS_BWD_SIDE;
-    enum ws_status status = check_outer(t, error);
+    enum ws_status status = check_outer(t, spec, error);
     if (status == WS_OK && t->inner % slice != 0)
         return ws_fail(error, WS_ERROR_SPEC,
                        "block_m %d with arch %s: its operands take %d rows at a time; set block_m "
@@ -159,21 +168,23 @@ static enum ws_status check_registers(const struct ws_spec *spec, const struct w
     const int most = share < t->target->vgpr_max ? share : t->target->vgpr_max;
     const int registers = live_registers(spec, t, job) + addresses;
     const int of_sums = t->target->accumulation_vgprs ? share : most; /* AGPRs hold sums */
-    if (sum_registers(t, job) > of_sums)
-        return ws_fail(
-            error, WS_ERROR_SPEC,
-            "block_n %d and num_waves %d at head dims %d and %d: the sums of a wave take "
-            "%d registers, and %s has %d; lower block_n or raise num_waves",
-            t->outer, t->waves, spec->head_dim_qk, spec->head_dim_v, sum_registers(t, job),
-            t->target->name, of_sums);
-    if (spec->lever[WS_LEVER_waves_per_eu] > 0 || registers <= most)
+    const bool sums_fit = sum_registers(t, job) <= of_sums;
+    char advice[WS_BWD_ADVICE_SIZE];
+    if (sums_fit && (spec->lever[WS_LEVER_waves_per_eu] > 0 || registers <= most))
         return WS_OK;
+    ws_bwd_advise(spec, WS_BWD_REGISTERS, "lower block_m and block_n, or raise num_waves", advice,
+                  error);
+    if (!sums_fit)
+        return ws_fail(error, WS_ERROR_SPEC,
+                       "block_n %d and num_waves %d at head dims %d and %d: the sums of a wave "
+                       "take %d registers, and %s has %d; %s",
+                       t->outer, t->waves, spec->head_dim_qk, spec->head_dim_v,
+                       sum_registers(t, job), t->target->name, of_sums, advice);
     return ws_fail(error, WS_ERROR_SPEC,
                    "block_m %d, block_n %d and num_waves %d at head dims %d and %d need about %d "
-                   "registers, and %s has %d; lower block_m or block_n, or raise num_waves, or set "
-                   "waves_per_eu: 1 with a max_spills above 0",
+                   "registers, and %s has %d; %s, or set waves_per_eu: 1 with a max_spills above 0",
                    t->inner, t->outer, t->waves, spec->head_dim_qk, spec->head_dim_v, registers,
-                   t->target->name, most);
+                   t->target->name, most, advice);
 }
 
 static enum ws_status check_rounds(const struct ws_spec *spec, const struct ws_bwd_tiling *t,

@@ -110,10 +110,10 @@ static enum ws_status check_lds(const struct ws_spec *spec, const struct ws_targ
     return check_unused(spec, error);
 }
 
-/* Settings that need fewer registers than the spec's, together if one is not enough. */
-static void list_savings(const struct ws_spec *spec, char *text, size_t size)
+void ws_fmha_fwd_savings(const struct ws_spec *spec, char text[WS_SAVINGS_TEXT_SIZE])
 {
     const int *lever = spec->lever;
+    const size_t size = WS_SAVINGS_TEXT_SIZE;
     text[0] = '\0';
     if (lever[WS_LEVER_bm_tiles] > 1)
         ws_append(text, size, "a smaller bm_tiles, ");
@@ -128,11 +128,11 @@ static void list_savings(const struct ws_spec *spec, char *text, size_t size)
 static enum ws_status check_registers(const struct ws_spec *spec, struct ws_error *error)
 {
     const int addresses = 8; /* and row statistics */
-    char settings[128], savings[128];
+    char settings[128], savings[WS_SAVINGS_TEXT_SIZE];
     snprintf(settings, sizeof settings, "bm_tiles %d and block_n %d at head dims %d and %d",
              spec->lever[WS_LEVER_bm_tiles], spec->lever[WS_LEVER_block_n], spec->head_dim_qk,
              spec->head_dim_v);
-    list_savings(spec, savings, sizeof savings);
+    ws_fmha_fwd_savings(spec, savings);
     return ws_check_registers(spec, live_registers(spec) + addresses, settings, savings, error);
 }
 

@@ -144,6 +144,7 @@ enum {
 
 /* The columns of struct ws_kernel_definition. */
 enum ws_status ws_fmha_fwd_check(const struct ws_spec *spec, struct ws_error *error);
+void ws_fmha_fwd_savings(const struct ws_spec *spec, char text[WS_SAVINGS_TEXT_SIZE]);
 void ws_fmha_fwd_shape(const struct ws_spec *spec, struct ws_kernel_shape *shape);
 void ws_fmha_fwd_emit(const struct ws_spec *spec, enum ws_mutant mutant,
                       struct LLVMOpaqueModule *module, const char *symbol);

@@ -3,6 +3,7 @@
 
 #include "gen/gemm/gemm.h"
 #include "gen/target_check.h"
+#include "gen/words.h"
 
 static const char *layout_name(const struct ws_spec *spec)
 {
@@ -106,15 +107,27 @@ static int live_registers(const struct ws_gemm_tiling *tiling)
            tiling->tiles[WS_GEMM_A] * tiling->tiles[WS_GEMM_B] * tiling->atom->c_elements;
 }
 
+void ws_gemm_savings(const struct ws_spec *spec, char text[WS_SAVINGS_TEXT_SIZE])
+{
+    const int *lever = spec->lever;
+    const size_t size = WS_SAVINGS_TEXT_SIZE;
+    text[0] = '\0';
+    if (lever[WS_LEVER_bm_tiles] > 1)
+        ws_append(text, size, "a smaller bm_tiles, ");
+    if (lever[WS_LEVER_bn_tiles] > 1)
+        ws_append(text, size, "a smaller bn_tiles, ");
+    if (lever[WS_LEVER_ab_mode] == WS_AB_MODE_LDS)
+        ws_append(text, size, "a smaller block_k, a larger num_waves, ");
+}
+
 static enum ws_status check_registers(const struct ws_spec *spec,
                                       const struct ws_gemm_tiling *tiling, struct ws_error *error)
 {
-    char settings[64];
+    char settings[64], savings[WS_SAVINGS_TEXT_SIZE];
     snprintf(settings, sizeof settings, "bm_tiles %d and bn_tiles %d", tiling->tiles[WS_GEMM_A],
              tiling->tiles[WS_GEMM_B]);
-    return ws_check_registers(spec, live_registers(tiling), settings,
-                              "a smaller bm_tiles, bn_tiles or block_k, a larger num_waves, ",
-                              error);
+    ws_gemm_savings(spec, savings);
+    return ws_check_registers(spec, live_registers(tiling), settings, savings, error);
 }
 
 enum ws_status ws_gemm_check(const struct ws_spec *spec, struct ws_error *error)

@@ -96,6 +96,7 @@ enum {
 
 /* The columns of struct ws_kernel_definition. */
 enum ws_status ws_gemm_check(const struct ws_spec *spec, struct ws_error *error);
+void ws_gemm_savings(const struct ws_spec *spec, char text[WS_SAVINGS_TEXT_SIZE]);
 void ws_gemm_shape(const struct ws_spec *spec, struct ws_kernel_shape *shape);
 void ws_gemm_emit(const struct ws_spec *spec, enum ws_mutant mutant,
                   struct LLVMOpaqueModule *module, const char *symbol);

@@ -56,7 +56,8 @@ static void conflicts_have_reasons(void **state)
     static const struct {
         const char *settings, *reason;
     } rows[] = {
-        {"block_n=64 num_waves=8", "should be a multiple of 128"},
+        {"block_n=64 num_waves=8",
+         "128 keys at least; set sums: dealt, or num_waves: 4, or block_n: 128"},
         {"block_n=128 num_waves=1", "raise num_waves"},
         {"arch=gfx942 block_m=16", "take 32 rows at a time"},
         {"arch=gfx942 block_n=16 dq_mode=atomic", "take 32 keys at a time"},
@@ -71,14 +72,28 @@ static void conflicts_have_reasons(void **state)
         {"arch=gfx942 dq_groups=2", "dq_groups: 1"},
         {"arch=gfx942 dq_k=lds", "dq_k: reg"},
         {"arch=gfx942 window=3,0 mask=causal", "leave window out"},
-        {"arch=gfx1151 num_waves=16 block_n=128", "should be a multiple of 256"},
+        {"arch=gfx1151 num_waves=16 block_n=128",
+         "256 keys at least; set sums: dealt, or num_waves: 8"},
+        {"arch=gfx1151 head_dim_qk=128 num_waves=16 block_n=128", "at least; set num_waves: 8"},
+        {"arch=gfx1151 sums=dealt block_n=16 num_waves=4",
+         "1 tile of keys by 2 operands of queries, a wave's at least one; set num_waves: 2, or "
+         "block_m: 64, or block_n: 32"},
+        {"arch=gfx942 sums=dealt block_n=16 num_waves=4",
+         "1 tile of keys by 1 operand of queries, a wave's at least one; set block_n: 64"},
         {"arch=gfx942 head_dim=256 block_m=64 block_n=128 num_waves=8", "bytes of LDS"},
         {"arch=gfx942 head_dim=256 block_m=64 block_n=128 num_waves=8", "transposed_tiles: 0"},
         {"arch=gfx1151 head_dim=96 block_m=64 sums=dealt num_waves=8 block_n=64 own_v=lds",
          "has 65536; lower block_m or block_n, or set own_v: reg"},
-        {"arch=gfx1151 head_dim=128 block_n=128 num_waves=8", "registers"},
+        {"arch=gfx1151 head_dim=128 block_n=128 num_waves=8",
+         "set own_v: lds with block_m: 16, or sums: dealt with block_n: 64, or sums: dealt with "
+         "num_waves: 16, or set waves_per_eu: 1 "},
+        {"arch=gfx1151 head_dim=96 block_n=64 num_waves=4 dq_mode=atomic",
+         "set own_v: lds with dq_k: lds, or dq_k: lds with pipeline: 0, or "},
+        {"arch=gfx1151 head_dim=256 block_n=64 num_waves=4 block_m=16",
+         "; lower block_m and block_n, or raise num_waves, or set waves_per_eu: 1 "},
         {"arch=gfx1201 head_dim=160 block_n=64 block_m=16 num_waves=1 waves_per_eu=1",
-         "the sums of a wave take 640 registers"},
+         "the sums of a wave take 640 registers, and gfx1201 has 256; set block_n: 16, or "
+         "num_waves: 4"},
         {"arch=gfx1250", "no layout file"},
     };
     (void)state;
@@ -90,6 +105,27 @@ static void conflicts_have_reasons(void **state)
         if (strstr(error.message, rows[i].reason) == NULL)
             fail_msg("%s: %s", rows[i].settings, error.message);
     }
+}
+
+static void set_as_advised(const char *settings, const char *advice)
+{
+    struct ws_spec spec = make_spec("head_dim=64");
+    struct ws_error error;
+    set_spec(&spec, settings);
+    assert_int_equal(ws_spec_check(&spec, &error), WS_ERROR_SPEC);
+    set_spec(&spec, advice);
+    assert_ok(ws_spec_check(&spec, &error), &error);
+}
+
+static void what_is_advised_will_do(void **state)
+{
+    (void)state;
+    set_as_advised("block_n=64 num_waves=8", "sums=dealt");
+    set_as_advised("arch=gfx1151 num_waves=16 block_n=128", "num_waves=8");
+    set_as_advised("arch=gfx942 sums=dealt block_n=16 num_waves=4", "block_n=64");
+    set_as_advised("arch=gfx1151 head_dim=128 block_n=128 num_waves=8", "own_v=lds block_m=16");
+    set_as_advised("arch=gfx1151 head_dim=96 block_n=64 num_waves=4 dq_mode=atomic",
+                   "own_v=lds dq_k=lds");
 }
 
 /* A launch that is right for head dim 64: batch 2, 4 heads over 2, 100 queries, 200 keys. */
@@ -199,6 +235,7 @@ int main(void)
         cmocka_unit_test(steps_follow_the_mode),
         cmocka_unit_test(deltas_are_shared),
         cmocka_unit_test(conflicts_have_reasons),
+        cmocka_unit_test(what_is_advised_will_do),
         cmocka_unit_test(wrong_launches_have_reasons),
         cmocka_unit_test(grids_cover_both_sides),
         cmocka_unit_test(strides_of_empty_outputs_do_not_matter),

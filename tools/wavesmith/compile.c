@@ -57,7 +57,7 @@ static enum ws_status compile(const struct ws_arguments *arguments, struct ws_co
     if (status == WS_OK)
         status = ws_compile(&point->spec, &options, compiled, error);
     if (status == WS_OK)
-        status = ws_spills_check(compiled, points.config.max_spills, error);
+        status = ws_spills_check(&point->spec, compiled, points.config.max_spills, error);
     if (status == WS_OK)
         status = check_loops(&point->spec, compiled, error);
     ws_points_free(&points);

@@ -137,7 +137,7 @@ static enum ws_status compile_step(struct ws_compiled *compiled, const struct ws
                                    struct ws_error *error)
 {
     enum ws_status status = ws_compile(spec, options, compiled, error);
-    return status == WS_OK ? ws_spills_check(compiled, max_spills, error) : status;
+    return status == WS_OK ? ws_spills_check(spec, compiled, max_spills, error) : status;
 }
 
 /* The kernels of a point. That of its own spec is compiled, and comes first; it is taken over. */

@@ -80,8 +80,8 @@ static enum ws_status build(struct worker *worker, const struct ws_spec *spec)
     if (worker->status == WS_OK)
         worker->status = measure(worker, spec, error);
     if (worker->status == WS_OK)
-        worker->status =
-            ws_spills_check(&worker->compiled, worker->sweep->points.config.max_spills, error);
+        worker->status = ws_spills_check(spec, &worker->compiled,
+                                         worker->sweep->points.config.max_spills, error);
     if (worker->status == WS_OK && worker->sweep->verify)
         worker->status = load(worker, spec, &options, error);
     return worker->status;

@@ -155,7 +155,7 @@ static enum ws_status compile_and_load(struct verification *v, const struct ws_s
     if (status == WS_OK)
         status = ws_compile(spec, &options, compiled, error);
     if (status == WS_OK)
-        status = ws_spills_check(compiled, v->points.config.max_spills, error);
+        status = ws_spills_check(spec, compiled, v->points.config.max_spills, error);
     if (status == WS_OK)
         status = ws_trial_load(&built->loaded, &v->device, spec, compiled, &options, error);
     if (status != WS_OK)
