@@ -17,14 +17,21 @@ struct overlay {
     const struct overlay *next;
 };
 
+/* A value of a `base` that is a list, the innermost first. */
+struct swept_base {
+    const char *name;
+    const struct swept_base *next;
+};
+
 struct expansion {
     struct ws_config *config;
     struct ws_arena *arena;
     size_t room; /* points that there is memory for */
     const struct ws_assignment *overrides;
-    const struct ws_block *origin; /* the block of the config's own file that is being expanded */
-    int line, column;              /* of the origin */
-    struct ws_when when;           /* of the points to come */
+    const struct swept_base *bases; /* of the points to come */
+    const struct ws_block *origin;  /* the block of the config's own file that is being expanded */
+    int line, column;               /* of the origin */
+    struct ws_when when;            /* of the points to come */
     size_t alternatives; /* what `pick: first` chooses from are the points from this one on */
     bool is_picking;
     struct ws_error *error;
@@ -129,7 +136,15 @@ static void place_point(const struct expansion *expansion, const struct layer *l
     }
 }
 
-/* What is swept, with the values of one point: " v_mode=rows bm_tiles=2". */
+static void name_bases(char *name, size_t size, const struct swept_base *base)
+{
+    if (base == NULL)
+        return;
+    name_bases(name, size, base->next);
+    ws_append(name, size, " base=%s", base->name);
+}
+
+/* What is swept, with the values of one point: " base=goal_d64 v_mode=rows bm_tiles=2". */
 static enum ws_status name_point(const struct expansion *expansion, const struct layer *layer,
                                  const size_t *choice, struct ws_config_point *point)
 {
@@ -137,10 +152,13 @@ static enum ws_status name_point(const struct expansion *expansion, const struct
     for (size_t i = 0; i < layer->count; i++)
         size += strlen(ws_setting_at(layer->items[i]->setting).name) +
                 strlen(layer->items[i]->values[choice[i]]) + 2;
+    for (const struct swept_base *base = expansion->bases; base != NULL; base = base->next)
+        size += strlen(" base=") + strlen(base->name);
     char *name = ws_arena_take(expansion->arena, size);
     if (name == NULL)
         return ws_fail(expansion->error, WS_ERROR_MEMORY, "no memory for a point's name");
     point->name = name;
+    name_bases(name, size, expansion->bases);
     for (size_t i = 0; i < layer->count; i++) {
         const struct ws_assignment *item = layer->items[i];
         if (item->count > 1)
@@ -226,6 +244,22 @@ static void take_when(struct expansion *expansion, struct layer *layer)
 static enum ws_status expand(struct expansion *expansion, const struct ws_block *block,
                              const struct layer *inherited, const struct overlay *above);
 
+/* The presets that a layer starts from, with the layer on top of each. */
+static enum ws_status expand_bases(struct expansion *expansion, const struct ws_assignment *base,
+                                   const struct overlay *above)
+{
+    const struct swept_base *outer = expansion->bases;
+    enum ws_status status = WS_OK;
+    for (size_t i = 0; i < base->count && status == WS_OK; i++) {
+        const struct swept_base swept = {base->values[i], outer};
+        if (base->count > 1)
+            expansion->bases = &swept;
+        status = expand(expansion, base->bases[i], &(struct layer){.count = 0}, above);
+        expansion->bases = outer;
+    }
+    return status;
+}
+
 /* A block without entries: below its own settings lies the preset it starts from, if any. */
 static enum ws_status expand_leaf(struct expansion *expansion, const struct ws_block *block,
                                   struct layer *layer, const struct overlay *above)
@@ -236,16 +270,8 @@ static enum ws_status expand_leaf(struct expansion *expansion, const struct ws_b
         ws_source_position(block->source, block->span.begin, &expansion->line, &expansion->column);
     }
     layer_drop(layer, WS_ASSIGN_BASE);
-    if (base != NULL) {
-        struct overlay overlay = {layer, above};
-        for (size_t i = 0; i < base->count; i++) {
-            enum ws_status status =
-                expand(expansion, base->bases[i], &(struct layer){.count = 0}, &overlay);
-            if (status != WS_OK)
-                return status;
-        }
-        return WS_OK;
-    }
+    if (base != NULL)
+        return expand_bases(expansion, base, &(struct overlay){layer, above});
     for (; above != NULL; above = above->next) {
         for (size_t i = 0; i < above->layer->count; i++)
             layer_set(layer, above->layer->items[i]);

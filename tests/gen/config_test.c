@@ -184,6 +184,21 @@ static void check_file(const char *name, const char *keys, const char *table)
     ws_config_free(&config);
 }
 
+/* The names of a file's points, a line each, and which alternative group each is of. */
+static void check_names(const char *name, const char *names)
+{
+    char path[2 * SCRATCH_PATH], text[1024] = "";
+    struct ws_config config = {0};
+    struct ws_error error = {0};
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(ws_config_load(&config, path, NULL, &error), WS_OK);
+    for (size_t i = 0; i < config.count; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s, %zu\n",
+                 config.points[i].name, config.points[i].choice);
+    assert_string_equal(text, names);
+    ws_config_free(&config);
+}
+
 static const char *const files[][2] = {
     {"rows.yaml", "version: 1\narch: gfx1100\nlevers: {v_mode: rows, bm_tiles: 2}\n"},
     {"wide.yaml", "version: 1\nbase: rows\nlevers: {bm_tiles: 4}\nhead_dim: [64, 128]\n"},
@@ -209,6 +224,15 @@ static void test_base(void **state)
     write_file("t.yaml", "version: 1\nbase: [two, rows]\nlevers: {v_mode: gather}\n");
     check_file("t.yaml", "mask dtype v_mode bm_tiles",
                "causal f16 gather 2\nnone bf16 gather 1\nnone f16 gather 2\n");
+    /* The name says which of several presets; what is picked among is the same of each. */
+    check_names("t.yaml", "t#1 base=two, 0\nt#2 base=two, 0\nt#3 base=rows, 0\n");
+    write_file("t.yaml", "version: 1\nmask: [none, causal]\npick: first\nhead_dim: 64\n"
+                         "entries: [{base: [wide, rows]}, {base: [wide, rows]}, {base: rows}]\n");
+    check_names("t.yaml", "t#1 base=wide mask=none, 1\nt#2 base=wide mask=causal, 2\n"
+                          "t#3 base=rows mask=none, 3\nt#4 base=rows mask=causal, 4\n"
+                          "t#5 base=wide mask=none, 1\nt#6 base=wide mask=causal, 2\n"
+                          "t#7 base=rows mask=none, 3\nt#8 base=rows mask=causal, 4\n"
+                          "t#9 mask=none, 9\nt#10 mask=causal, 10\n");
     write_file("t.yaml", "version: 1\nbase: two\nentries: [{base: rows, mask: causal}, {}]\n");
     check_file("t.yaml", "mask dtype bm_tiles", "causal f16 2\ncausal f16 2\nnone bf16 1\n");
     remove_file("t.yaml");
