@@ -32,6 +32,41 @@ static int count(const char *text, const char *word)
     return found;
 }
 
+/* A mask that was drawn is in the line, so that the line's options check the same again. */
+static void a_drawn_mask_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        int mask, align;
+        const char *says;
+    } cases[] = {
+        {WS_MASK_NONE, WS_ALIGN_TOP_LEFT, "emu  --causal none --shape "},
+        {WS_MASK_CAUSAL, WS_ALIGN_TOP_LEFT, "emu  --causal top_left --shape "},
+        {WS_MASK_WINDOW, WS_ALIGN_BOTTOM_RIGHT,
+         "emu  --set mask=window --set align=bottom_right --shape "},
+    };
+    char text[4096];
+    struct ws_spec spec;
+    struct ws_trial trial = {0};
+    ws_spec_init(&spec, WS_KERNEL_FMHA_FWD);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        struct ws_problem problem = {
+            .mask = cases[i].mask, .align = cases[i].align, .score_scale = 1};
+        struct ws_result result = {.status = WS_RESULT_PASS,
+                                   .name = "point",
+                                   .spec = &spec,
+                                   .problem = &problem,
+                                   .says_mask = true,
+                                   .device = "emu",
+                                   .trial = &trial};
+        print(&result, text, sizeof text);
+        assert_int_equal(count(text, cases[i].says), 1);
+        result.says_mask = false;
+        print(&result, text, sizeof text);
+        assert_int_equal(count(text, "emu  --shape "), 1);
+    }
+}
+
 static void each_finding_once(void **state)
 {
     (void)state;
@@ -60,6 +95,7 @@ static void each_finding_once(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_finding_once)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_drawn_mask_is_said),
+                                       cmocka_unit_test(each_finding_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,3 +41,10 @@ grep -o '"reproduce": "wavesmith .*"' random.json | sed 's/"reproduce": "wavesmi
     done >again.txt
 [ "$(wc -l <random.txt)" -eq 3 ]
 cmp random.txt again.txt
+# So do the options in a line of the table.
+"$wavesmith" verify "$presets/swap.yaml" --shape D=64 --random 3 --seed 7 --device emu 2>/dev/null |
+    sed -n 's/^pass .* on emu  //p' |
+    while read -r line; do
+        eval "\"\$wavesmith\" verify \"\$presets/swap.yaml\" --device emu $line --json" 2>/dev/null | digest
+    done >pasted.txt
+cmp random.txt pasted.txt

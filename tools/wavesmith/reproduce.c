@@ -28,11 +28,23 @@ static void append_option(char *text, const char *option, const char *value)
         ws_append(text, WS_COMMAND_SIZE, " %s %s", option, value);
 }
 
+void ws_mask_text(const struct ws_problem *problem, char text[WS_MASK_TEXT_SIZE])
+{
+    const char *align = problem->align == WS_ALIGN_TOP_LEFT ? "top_left" : "bottom_right";
+    if (problem->mask == WS_MASK_WINDOW)
+        snprintf(text, WS_MASK_TEXT_SIZE, "--set mask=window --set align=%s", align);
+    else
+        snprintf(text, WS_MASK_TEXT_SIZE, "--causal %s",
+                 problem->mask == WS_MASK_NONE ? "none" : align);
+}
+
 void ws_reproduction(char text[WS_COMMAND_SIZE], const struct ws_arguments *arguments,
                      const struct ws_points *points, size_t point, const struct ws_problem *problem,
                      bool says_mask)
 {
     char problem_text[WS_PROBLEM_TEXT_SIZE];
+    char mask[WS_MASK_TEXT_SIZE];
+    ws_mask_text(problem, mask);
     ws_problem_text(problem, problem_text);
     snprintf(text, WS_COMMAND_SIZE, "wavesmith verify");
     append_word(text, arguments->operand);
@@ -43,14 +55,10 @@ void ws_reproduction(char text[WS_COMMAND_SIZE], const struct ws_arguments *argu
         ws_append(text, WS_COMMAND_SIZE, " --set");
         append_word(text, arguments->set.items[i]);
     }
-    if (says_mask && problem->mask == WS_MASK_WINDOW)
-        ws_append(text, WS_COMMAND_SIZE, " --set mask=window --set align=%s",
-                  problem->align == WS_ALIGN_TOP_LEFT ? "top_left" : "bottom_right");
-    else if (arguments->causal || says_mask)
-        append_option(text, "--causal",
-                      problem->mask == WS_MASK_NONE         ? "none"
-                      : problem->align == WS_ALIGN_TOP_LEFT ? "top_left"
-                                                            : "bottom_right");
+    if (says_mask)
+        ws_append(text, WS_COMMAND_SIZE, " %s", mask);
+    else
+        append_option(text, "--causal", arguments->causal);
     ws_append(text, WS_COMMAND_SIZE, " %s", problem_text);
     append_option(text, "--sample", arguments->sample);
     append_option(text, "--device", arguments->device);

@@ -7,6 +7,10 @@
 
 enum { WS_COMMAND_SIZE = 16384 };
 
+/* The options that give the mask of an attention problem: "--causal none". */
+enum { WS_MASK_TEXT_SIZE = 64 };
+void ws_mask_text(const struct ws_problem *problem, char text[WS_MASK_TEXT_SIZE]);
+
 /* Writes the `wavesmith verify ...` of a problem on a point, with the options of the command line
  * that matter to it. `says_mask`: the problem's mask is not the config's, so it is given. */
 void ws_reproduction(char text[WS_COMMAND_SIZE], const struct ws_arguments *arguments,

@@ -10,6 +10,7 @@
 #include "tools/wavesmith/command.h"
 #include "tools/wavesmith/kind.h"
 #include "tools/wavesmith/output.h"
+#include "tools/wavesmith/reproduce.h"
 
 static const char *const status_names[] = {"pass", "fail", "skip"};
 
@@ -164,8 +165,11 @@ static void print_result(const struct ws_result *result)
         printf("skip  %s: %s\n", result->name, result->reason);
         return;
     }
-    printf("%s  %s  %s on %s  %s\n", status_names[result->status], result->name, result->spec->arch,
-           result->device, text);
+    char mask[WS_MASK_TEXT_SIZE] = "";
+    if (result->says_mask)
+        ws_mask_text(result->problem, mask);
+    printf("%s  %s  %s on %s  %s%s%s\n", status_names[result->status], result->name,
+           result->spec->arch, result->device, mask, mask[0] ? " " : "", text);
     if (trial->workgroups_total > 0)
         print_figures(result);
     if (result->status == WS_RESULT_PASS)

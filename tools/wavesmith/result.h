@@ -14,6 +14,7 @@ struct ws_result {
     const char *name;   /* of the config's point */
     const struct ws_spec *spec;
     const struct ws_problem *problem;
+    bool says_mask;        /* the problem's mask is not the config's */
     const char *device;    /* "hip", "emu" */
     const char *reproduce; /* the command line that checks the same again */
     struct ws_trial *trial;

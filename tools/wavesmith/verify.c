@@ -214,6 +214,7 @@ static enum ws_status check_problem(struct verification *v, const struct ws_poin
         .name = point->name,
         .spec = &point->spec,
         .problem = problem,
+        .says_mask = v->draws_mask,
         .device = v->device.is_emulator ? "emu" : "hip",
         .reproduce = command,
         .trial = &trial,
