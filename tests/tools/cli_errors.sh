@@ -331,6 +331,8 @@ for command in targets levers emit compile inspect verify sweep bench run; do
     "$wavesmith" $command --help >stdout.txt || fail "$command --help"
     grep -q -- --help stdout.txt || fail "$command --help says nothing"
 done
+"$wavesmith" sweep --help | grep -q -- '--seed N .*default: 1;' || fail 'the default seed of sweep'
+"$wavesmith" pack ls --help | grep -q -- '--arch ARCH .*of a pack, all' || fail 'the default arch of pack ls'
 "$wavesmith" --version | grep -q '^wavesmith [0-9]' || fail version
 "$wavesmith" targets | grep -q gfx1151 || fail targets
 "$wavesmith" levers | grep -q v_mode || fail levers

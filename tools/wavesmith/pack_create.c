@@ -131,11 +131,10 @@ void ws_pack_cache_folder(char folder[PATH_MAX])
 enum ws_status ws_pack_build_create(struct ws_pack_build *build,
                                     const struct ws_arguments *arguments, struct ws_error *error)
 {
-    enum { DEFAULT_SEED = 1 };
     struct shard shard;
     size_t position = 0;
     build->arguments = arguments;
-    build->seed = arguments->given[WS_OPTION_seed] ? arguments->seed : DEFAULT_SEED;
+    build->seed = arguments->seed;
     if (!arguments->output)
         return ws_fail(error, WS_ERROR_ARGUMENT, "`wavesmith pack build` needs -o FILE");
     enum ws_status status = parse_shard(&shard, arguments->shard, error);

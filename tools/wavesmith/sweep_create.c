@@ -6,9 +6,6 @@
 #include "runtime/abi/sha256.h"
 #include "tools/wavesmith/sweep.h"
 
-/* Of the inputs, unless --seed says another: a sweep gives the same results each time. */
-enum { DEFAULT_SEED = 1 };
-
 static struct ws_sweep_task *add_task(struct ws_sweep *sweep, size_t point, struct ws_error *error)
 {
     size_t count = sweep->task_count;
@@ -96,7 +93,7 @@ enum ws_status ws_sweep_create(struct ws_sweep *sweep, const struct ws_arguments
                                struct ws_error *error)
 {
     sweep->arguments = arguments;
-    sweep->seed = arguments->given[WS_OPTION_seed] ? arguments->seed : DEFAULT_SEED;
+    sweep->seed = arguments->seed;
     sweep->verify = arguments->verify;
     sweep->trial.strict = !arguments->no_strict;
     sweep->trial.jobs = 1;
