@@ -25,6 +25,9 @@ enum {
     ROLLBACK_JOURNAL = 1
 };
 
+/* A schema above it is rather damage than a release to come. */
+enum { LIKELY_SCHEMA_MAX = 1000 };
+
 static uint32_t big_endian(const uint8_t *at, int bytes)
 {
     uint32_t number = 0;
@@ -48,8 +51,11 @@ static enum ws_status check_header(const char *path, const uint8_t header[HEADER
     if (schema < 1 || schema > WS_PACK_SCHEMA)
         return ws_fail(error, WS_ERROR_PACK,
                        "'%s' is a pack of schema %" PRIu32
-                       "; this library reads schemas 1 to %d: a newer wavesmith reads it",
-                       path, schema, WS_PACK_SCHEMA);
+                       "; this library reads schemas 1 to %d: %s",
+                       path, schema, WS_PACK_SCHEMA,
+                       schema >= 1 && schema <= LIKELY_SCHEMA_MAX
+                           ? "a newer wavesmith reads it"
+                           : "it is damaged, or of a much newer wavesmith");
     const uint64_t page = big_endian(header + AT_PAGE_SIZE, 2);
     const uint64_t pages = big_endian(header + AT_PAGES, 4);
     if (page != WS_PACK_PAGE_BYTES || pages * page != size)

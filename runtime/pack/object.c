@@ -1,5 +1,6 @@
 /* One code object out of a pack's file. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -179,16 +180,30 @@ static enum ws_status unpack(const struct chain *chain, const struct ws_pack *pa
     return WS_OK;
 }
 
+/* Names the steps as `wavesmith pack ls` does. */
+static enum ws_status fail_operation(const struct ws_pack *pack, const struct ws_variant *operation,
+                                     struct ws_error *error)
+{
+    char steps[256] = "";
+    for (uint32_t i = 0; i < operation->step_count; i++)
+        snprintf(steps + strlen(steps), sizeof steps - strlen(steps), "%s%.12s", i > 0 ? ", " : "",
+                 ws_pack_variant(pack, operation->steps[i])->spec_id);
+    return ws_fail(error, WS_ERROR_ARGUMENT,
+                   "%.12s of '%s' is an operation and has no object; its steps have: %s",
+                   operation->spec_id, pack->path, steps);
+}
+
 enum ws_status ws_pack_object(const struct ws_pack *pack, uint32_t index, void **image,
                               size_t *size, struct ws_error *error)
 {
     const struct ws_variant *variant = ws_pack_variant(pack, index);
     struct chain chain = {.count = 0};
-    if (!variant || variant->step_count > 0)
+    if (!variant)
         return ws_fail(error, WS_ERROR_ARGUMENT,
-                       "variant %" PRIu32 " has no object: it %s; '%s' has %" PRIu32 " variants",
-                       index, variant ? "is made of steps" : "does not exist", pack->path,
+                       "there is no variant %" PRIu32 "; '%s' has %" PRIu32, index, pack->path,
                        pack->count);
+    if (variant->step_count > 0)
+        return fail_operation(pack, variant, error);
     enum ws_status status = read_chain(&chain, pack, variant, error);
     if (status == WS_OK)
         status = unpack(&chain, pack, variant, image, error);

@@ -218,9 +218,12 @@ static void other_headers_are_refused(void **state)
 {
     (void)state;
     change("PRAGMA user_version=2");
-    assert_not_opened("is a pack of schema 2; this library reads schemas 1 to 1");
+    assert_not_opened("is a pack of schema 2; this library reads schemas 1 to 1: a newer");
+    change("PRAGMA user_version=16777217");
+    assert_not_opened(
+        "schema 16777217; this library reads schemas 1 to 1: it is damaged, or of a ");
     change("PRAGMA user_version=0");
-    assert_not_opened("is a pack of schema 0");
+    assert_not_opened("is a pack of schema 0; this library reads schemas 1 to 1: it is damaged");
     change("PRAGMA application_id=0");
     assert_not_opened("its application_id is 0x00000000; that of packs is 0x5753504b");
     change("PRAGMA page_size=1024; VACUUM");

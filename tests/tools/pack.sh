@@ -73,7 +73,9 @@ grep -q 'of another build' build.ninja || fail 'a plan took the place of what is
 
 # Listing, showing, taking out.
 ws ls one.pack
-expect 0 out.txt '^([0-9]+) of \1 variants' 'ls'
+expect 0 out.txt '^([0-9]+) of \1 variants, [1-9][0-9]* of them steps' 'ls'
+grep -q '^[0-9a-f]*  [^ ]* *gemm .* lse ' out.txt && fail "ls: a gemm with LSE: $(cat out.txt)"
+grep -q ' fmha_fwd .* lse' out.txt || fail "ls: none with LSE: $(cat out.txt)"
 rows=$(sed -n '$s/ of.*//p' out.txt) # those of steps too
 [ "$rows" -gt "$variants" ] || fail "ls: no steps: $(cat out.txt)"
 ws ls one.pack --arch gfx942 --where mask=window
@@ -178,15 +180,30 @@ expect 0 out.txt '3 variants, 0 failed, 0 skipped' 'build of backwards'
 ws build backward.yaml -o again.pack --jobs 2 --no-cache --verify
 cmp backward.pack again.pack || fail 'backwards: 2 jobs without a cache differ'
 ws ls backward.pack
-expect 0 out.txt '^9 of 9 variants' 'three operations, one delta, three mains, dq, cast'
+expect 0 out.txt '^9 of 9 variants, 6 of them steps' 'three operations, one delta, three mains, dq, cast'
 ws verify backward.pack --run
-expect 0 out.txt '^3 passed, 0 failed, 6 skipped' 'backwards, executed'
+expect 0 out.txt '^3 passed, 0 failed, 6 skipped \(steps, which' 'backwards, executed'
 operation=$("$wavesmith" pack ls backward.pack --where selectable=1 --where dq_mode=atomic | awk 'NR == 2 { print $1 }')
 ws show backward.pack "$operation"
 expect 0 out.txt '^delta v1 4\*Tq\*Hq$' 'workspace of delta'
 grep -qx 'dq_acc v1 4\*Tq\*Hq\*Dqk, zeroed' out.txt || fail "the sums of dQ: $(cat out.txt)"
 [ "$(sed -n '/^steps:/,/^$/p' out.txt | grep -oE '_(delta|cast)_|fmha_bwd' | tr -d '\n')" = \
     fmha_bwd_delta_fmha_bwdfmha_bwd_cast_ ] || fail "the steps: $(cat out.txt)"
+grep -A3 '^steps:' out.txt | grep -c '^[0-9a-f]\{12\}  fmha_bwd' | grep -qx 3 || fail "the ids of steps: $(cat out.txt)"
+# By the ids that `ls` prints: a step is itself, an operation has the id of its main step.
+delta=$(sed -n 's|^\([0-9a-f]*\)  fmha_bwd_.*_delta_.*|\1|p' out.txt)
+ws show backward.pack "$delta"
+expect 0 out.txt "^symbol +fmha_bwd_.*_delta_$delta" 'show a step by its id'
+ws extract backward.pack "$delta" -o delta.hsaco
+expect 0 out.txt '^delta.hsaco: ' 'extract a step by its id'
+"$wavesmith" inspect delta.hsaco | grep -q "_delta_$delta" || fail 'what was extracted is not the step'
+ws extract backward.pack "$operation" -o main.hsaco
+expect 0 out.txt '^main.hsaco: ' 'extract an operation'
+"$wavesmith" inspect main.hsaco | grep -q "_varlen_$operation" || fail 'of an operation its main step is extracted'
+grep -q "$operation is an operation, this its main step; $delta is its fmha_bwd_.*_delta_" err.txt || fail "the other steps: $(cat err.txt)"
+ws ls backward.pack
+[ "$(grep -c ' operation$' out.txt) $(grep -c ' step$' out.txt)" = '3 6' ] || fail "ls: which are steps: $(cat out.txt)"
+grep -q ' lse' out.txt && fail "ls: a backward with LSE: $(cat out.txt)"
 ws why backward.pack kernel=fmha_bwd arch=gfx942 head_dim=32 varlen=true B=2,Hq=2,Hk=1,Sq=40,Sk=40
 expect 0 out.txt '^selected +[0-9.e+]+ +[0-9a-f]{64}  ' 'why of a backward'
 ws merge again.pack backward.pack -o merged_backward.pack

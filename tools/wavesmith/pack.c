@@ -25,12 +25,14 @@ static const struct ws_command commands[] = {
      WS_TAKES(output) | WS_TAKES(json), ws_command_pack_merge},
     {"pack ls", "PACK", "list the variants", "", TAKES_FILTER | WS_TAKES(json), ws_command_pack_ls},
     {"pack show", "PACK VARIANT", "all that a pack says of a variant",
-     "A variant is named by its symbol, or by the first digits of its spec_id.\n", WS_TAKES(json),
-     ws_command_pack_show},
+     "A variant is named by its symbol, or by the first digits of its spec_id, 4 or more. An\n"
+     "operation and its main step share a spec_id, which is then the operation's name.\n",
+     WS_TAKES(json), ws_command_pack_show},
     {"pack verify", "PACK", "check the digests of all rows and objects",
-     "With --run every kernel is executed and held against the reference. Exit code 1 if one "
-     "fails,\n"
-     "or if the file is no whole pack, one of a newer schema, or one of another digest.\n",
+     "With --run every kernel is executed and held against the reference; steps are skipped and\n"
+     "run with their operations. Exit code 1 if one fails, or if the file is no whole pack, one of "
+     "a\n"
+     "newer schema, or one of another digest.\n",
      TAKES_FILTER | WS_TAKES(digest) | WS_TAKES(run) | WS_TAKES(seed) | WS_TAKES(device) |
          WS_TAKES(jobs) | WS_TAKES(timeout) | WS_TAKES(json),
      ws_command_pack_verify},
@@ -39,8 +41,9 @@ static const struct ws_command commands[] = {
      "arch=gfx942 dtype=bf16 mask=causal lse=false. Exit code 1 if no variant will do.\n",
      WS_TAKES(json), ws_command_pack_why},
     {"pack extract", "PACK VARIANT", "write a variant's code object",
-     "Without -o the file is named after the kernel's symbol.\n", WS_TAKES(output) | WS_TAKES(json),
-     ws_command_pack_extract},
+     "Without -o the file is named after the kernel's symbol. Of an operation it is that of the\n"
+     "main step.\n",
+     WS_TAKES(output) | WS_TAKES(json), ws_command_pack_extract},
     {"pack diff", "PACK PACK", "what differs between two packs", "Exit code 1 if anything does.\n",
      WS_TAKES(json), ws_command_pack_diff},
     {"pack digest", "PACK", "print the digest", "", WS_TAKES(json), ws_command_pack_digest},

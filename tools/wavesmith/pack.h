@@ -51,9 +51,8 @@ bool ws_variant_value(const struct ws_variant *variant, const char *levers, cons
 /* What messages call a variant: its symbol, or, of an operation of steps, its spec_id. */
 const char *ws_variant_name(const struct ws_variant *variant);
 
-/* The variant whose symbol, or the beginning of whose spec_id, is `name`; the latter of those that
- * selection chooses from alone, as an operation has the spec_id of one of its steps.
- * WS_ERROR_ARGUMENT: none, or several. */
+/* The variant whose symbol, or the beginning of whose spec_id, is `name`; of an operation and its
+ * main step, which share a spec_id, the operation. WS_ERROR_ARGUMENT: none, or several. */
 enum ws_status ws_pack_find(const struct ws_pack *pack, const char *name, uint32_t *index,
                             struct ws_error *error);
 

@@ -259,6 +259,25 @@ int ws_command_pack_diff(const struct ws_arguments *arguments)
     return code;
 }
 
+/* Of an operation its main step, which has the operation's spec_id; the others are named on stderr.
+ */
+static uint32_t kernel_of(const struct ws_pack *pack, uint32_t index)
+{
+    const struct ws_variant *operation = ws_pack_variant(pack, index);
+    uint32_t kernel = index;
+    for (uint32_t i = 0; i < operation->step_count; ++i)
+        if (strcmp(ws_pack_variant(pack, operation->steps[i])->spec_id, operation->spec_id) == 0)
+            kernel = operation->steps[i];
+    for (uint32_t i = 0; i < operation->step_count && kernel != index; ++i) {
+        const struct ws_variant *step = ws_pack_variant(pack, operation->steps[i]);
+        if (operation->steps[i] != kernel)
+            fprintf(stderr,
+                    "wavesmith: %.12s is an operation, this its main step; %.12s is its %s\n",
+                    operation->spec_id, step->spec_id, step->symbol);
+    }
+    return kernel;
+}
+
 int ws_command_pack_extract(const struct ws_arguments *arguments)
 {
     struct ws_error error = {0};
@@ -270,8 +289,10 @@ int ws_command_pack_extract(const struct ws_arguments *arguments)
     enum ws_status status = ws_pack_open(&pack, arguments->operand, NULL, &error);
     if (status == WS_OK)
         status = ws_pack_find(pack, arguments->operands.items[1], &index, &error);
-    if (status == WS_OK)
+    if (status == WS_OK) {
+        index = kernel_of(pack, index);
         status = ws_pack_object(pack, index, &image, &size, &error);
+    }
     if (status == WS_OK) {
         snprintf(name, sizeof name, "%s.hsaco", ws_pack_variant(pack, index)->symbol);
         if (arguments->output)

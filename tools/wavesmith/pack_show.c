@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gen/setting.h"
 #include "tools/wavesmith/output.h"
 #include "tools/wavesmith/pack.h"
 
@@ -39,8 +40,9 @@ static void print_row(const struct ws_variant *variant)
 {
     char head_dim[32];
     char features[64] = "";
+    const bool has_lse = variant->lse && ws_setting_is_of(WS_FIELD_lse, variant->kind);
     static const char *const names[] = {"lse", "varlen", "softcap", "sink", "alibi", "bias"};
-    const bool has[] = {variant->lse,  variant->varlen, variant->softcap,
+    const bool has[] = {has_lse,       variant->varlen, variant->softcap,
                         variant->sink, variant->alibi,  variant->bias};
     for (size_t i = 0; i < sizeof has / sizeof *has; ++i)
         if (has[i])
@@ -49,12 +51,15 @@ static void print_row(const struct ws_variant *variant)
     snprintf(head_dim, sizeof head_dim,
              variant->head_dim_qk == variant->head_dim_v ? "%d" : "%dx%d", variant->head_dim_qk,
              variant->head_dim_v);
-    printf("%.12s  %-8s %-8s %-4s %-7s %-6s %2d  %-28s %4d %4d %7.2f %7d\n", variant->spec_id,
+    printf("%.12s  %-8s %-8s %-4s %-7s %-6s %2d  %-28s %4d %4d %7.2f %7d%s\n", variant->spec_id,
            variant->arch, ws_arg_table(variant->kind)->kind_name,
            ws_choice_word(WS_CHOICE_dtype, variant->dtype), head_dim,
            ws_choice_word(WS_CHOICE_mask, variant->mask), variant->alignment,
            features[0] ? features : "-", variant->vgpr, variant->tile_q, variant->score,
-           variant->object_bytes);
+           variant->object_bytes,
+           variant->step_count > 0 ? "  operation"
+           : variant->selectable   ? ""
+                                   : "  step");
 }
 
 static void print_head(void)
@@ -63,11 +68,21 @@ static void print_head(void)
            "kind", "type", "D", "mask", "al", "features", "VGPR", "rows", "score", "bytes");
 }
 
+static void print_count(uint32_t shown, uint32_t all, uint32_t steps)
+{
+    printf("%" PRIu32 " of %" PRIu32 " variants", shown, all);
+    if (steps > 0)
+        printf(", %" PRIu32 " of them steps of operations, which `pack build` does not count",
+               steps);
+    putchar('\n');
+}
+
 int ws_command_pack_ls(const struct ws_arguments *arguments)
 {
     struct ws_error error = {0};
     struct ws_pack *pack = NULL;
     uint32_t shown = 0;
+    uint32_t steps = 0;
     enum ws_status status = ws_pack_open(&pack, arguments->operand, NULL, &error);
     json_t *list = json_array();
     for (uint32_t i = 0; status == WS_OK && i < ws_pack_count(pack); ++i) {
@@ -75,6 +90,7 @@ int ws_command_pack_ls(const struct ws_arguments *arguments)
         status = ws_pack_matches(pack, i, arguments, &matches, &error);
         if (status != WS_OK || !matches)
             continue;
+        steps += !ws_pack_variant(pack, i)->selectable;
         if (shown++ == 0 && !arguments->json)
             print_head();
         if (arguments->json)
@@ -87,7 +103,7 @@ int ws_command_pack_ls(const struct ws_arguments *arguments)
         code = ws_print_json(
             json_pack("{s:s, s:O}", "digest", ws_pack_digest(pack), "variants", list));
     else if (status == WS_OK)
-        printf("%" PRIu32 " of %" PRIu32 " variants\n", shown, ws_pack_count(pack));
+        print_count(shown, ws_pack_count(pack), steps);
     json_decref(list);
     ws_pack_close(pack);
     return code;
@@ -96,9 +112,10 @@ int ws_command_pack_ls(const struct ws_arguments *arguments)
 static void print_operation(const struct ws_pack *pack, const struct ws_variant *variant)
 {
     char bytes[WS_RULE_TEXT_SIZE];
-    for (uint32_t i = 0; i < variant->step_count; ++i)
-        printf("%s%s\n", i == 0 ? "\nsteps:\n" : "",
-               ws_pack_variant(pack, variant->steps[i])->symbol);
+    for (uint32_t i = 0; i < variant->step_count; ++i) {
+        const struct ws_variant *step = ws_pack_variant(pack, variant->steps[i]);
+        printf("%s%.12s  %s\n", i == 0 ? "\nsteps:\n" : "", step->spec_id, step->symbol);
+    }
     for (uint32_t i = 0; i < variant->region_count; ++i) {
         const struct ws_region *region = &variant->regions[i];
         ws_rule_text(&region->bytes, bytes);

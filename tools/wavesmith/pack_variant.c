@@ -197,31 +197,39 @@ const char *ws_variant_name(const struct ws_variant *variant)
 static bool is_named(const struct ws_variant *variant, const char *name)
 {
     enum { LEAST_DIGITS = 4 };
-    return strcmp(variant->symbol, name) == 0 ||
-           (variant->selectable && strlen(name) >= LEAST_DIGITS &&
-            strncmp(variant->spec_id, name, strlen(name)) == 0);
+    return (name[0] && strcmp(variant->symbol, name) == 0) ||
+           (strlen(name) >= LEAST_DIGITS && strncmp(variant->spec_id, name, strlen(name)) == 0);
+}
+
+static bool same_spec(const struct ws_variant *a, const struct ws_variant *b)
+{
+    return strcmp(a->spec_id, b->spec_id) == 0;
 }
 
 enum ws_status ws_pack_find(const struct ws_pack *pack, const char *name, uint32_t *index,
                             struct ws_error *error)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < ws_pack_count(pack); ++i)
-        if (is_named(ws_pack_variant(pack, i), name)) {
-            if (count++ == 0)
-                *index = i;
-        }
+    const struct ws_variant *operation = NULL; /* its main step, which has a symbol, comes after */
+    for (uint32_t i = 0; i < ws_pack_count(pack); ++i) {
+        const struct ws_variant *variant = ws_pack_variant(pack, i);
+        if (!is_named(variant, name) || (operation && same_spec(operation, variant)))
+            continue;
+        if (variant->step_count > 0)
+            operation = variant;
+        if (count++ == 0)
+            *index = i;
+    }
     if (count == 1)
         return WS_OK;
     if (count > 1)
         return ws_fail(error, WS_ERROR_ARGUMENT,
                        "'%s' names %" PRIu32 " variants, %s among them; give more digits", name,
                        count, ws_variant_name(ws_pack_variant(pack, *index)));
-    return ws_fail(
-        error, WS_ERROR_ARGUMENT,
-        "no variant has the symbol '%s' or a spec_id that begins so; `wavesmith pack ls` "
-        "lists them",
-        name);
+    return ws_fail(error, WS_ERROR_ARGUMENT,
+                   "no variant has the symbol '%s' or a spec_id that begins so (4 digits or more); "
+                   "`wavesmith pack ls` lists them",
+                   name);
 }
 
 static bool is_lever(const char *name)

@@ -251,8 +251,9 @@ static int report(const struct check *check)
                                               (json_int_t)counts[2], "failed", failed));
         code = printed == WS_EXIT_OK ? code : printed;
     } else {
-        printf("%zu %s, %zu failed, %zu skipped, digest %s\n", counts[0],
-               check->arguments->run ? "passed" : "whole", counts[1], counts[2], digest);
+        printf("%zu %s, %zu failed, %zu skipped%s, digest %s\n", counts[0],
+               check->arguments->run ? "passed" : "whole", counts[1], counts[2],
+               counts[2] > 0 ? " (steps, which run with their operations)" : "", digest);
     }
     json_decref(failed);
     return code;
@@ -261,8 +262,7 @@ static int report(const struct check *check)
 int ws_command_pack_verify(const struct ws_arguments *arguments)
 {
     struct ws_error error = {0};
-    struct check check = {.arguments = arguments,
-                          .seed = arguments->given[WS_OPTION_seed] ? arguments->seed : 1};
+    struct check check = {.arguments = arguments, .seed = arguments->seed};
     enum ws_status status =
         ws_pack_open(&check.pack, arguments->operand, arguments->digest, &error);
     if (status == WS_OK)
