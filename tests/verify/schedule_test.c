@@ -126,8 +126,8 @@ static void work_is_what_the_emulator_counts(void **state)
         "varlen=1 block_n=64 num_waves=4 grid_order=longest_first dq_mode=atomic",
         "varlen=1 block_n=64 num_waves=4 grid_order=longest_first",
         "varlen=1 block_n=32 num_waves=4 grid_order=longest_first sums=dealt block_m=64",
-        "varlen=1 block_n=32 num_waves=4 grid_order=longest_first sums=dealt arch=gfx1151 "
-        "keep_offsets=0 dq_mode=atomic",
+        ("varlen=1 block_n=32 num_waves=4 grid_order=longest_first sums=dealt arch=gfx1151 "
+         "keep_offsets=0 dq_mode=atomic"),
     };
     enum { COUNT = sizeof settings / sizeof *settings };
     (void)state;
