@@ -492,7 +492,7 @@ static void settle(struct ws_bwd *f)
     struct ws_value **all[WS_BWD_ROUNDS_MAX * UNIT];
     int count = 0;
     for (int i = 0; i < f->rounds; i++)
-        for (int y = 0; y < (f->round[i].unit_rows) && f->round[i].active_waves == 0; y++)
+        for (int y = 0; y < f->round[i].unit_rows && f->round[i].active_waves == 0; y++)
             all[count++] = &f->round[i].loaded[y];
     if (count > 0)
         ws_settle_together(&f->b, all, count);

@@ -44,18 +44,6 @@ static int decomposition(const struct ws_spec *spec, const char *job)
     return count / lever[WS_LEVER_num_waves];
 }
 
-static void read_figures(struct ws_figures *figures, const struct ws_compiled *compiled,
-                         struct ws_object *object, const struct ws_spec *spec)
-{
-    const struct ws_object_kernel *kernel = NULL;
-    struct ws_error error;
-    const struct ws_code *code = &compiled->code;
-    assert_ok(ws_object_read(object, code->bytes, code->size, &error), &error);
-    assert_ok(ws_object_choose(object, compiled->shape.symbol, &kernel, &error), &error);
-    assert_ok(ws_figures_read(figures, code->bytes, object, kernel, ws_head_dims_of(spec), &error),
-              &error);
-}
-
 /* Products of the loop that does a job, in multiples of 16 x 16 x 16. */
 static double products_of(const struct ws_figures *figures, const struct ws_fmha_bwd_job *job)
 {
@@ -77,7 +65,7 @@ static void check_settings(const char *words, int head_dim_qk, int head_dim_v)
     spec.head_dim_v = head_dim_v;
     set_spec(&spec, words);
     assert_ok(ws_compile(&spec, NULL, &compiled, &error), &error);
-    read_figures(&figures, &compiled, &object, &spec);
+    assert_ok(ws_figures_of_compiled(&figures, &object, &compiled, &spec, &error), &error);
     if (ws_figures_check(&figures, &error) != WS_OK)
         fail_msg("%s %d/%d: %s", words, head_dim_qk, head_dim_v, error.message);
     assert_true(figures.dims.job_count > 0);
@@ -131,7 +119,7 @@ static double score_of(const char *words)
     struct ws_error error;
     set_spec(&spec, words);
     assert_ok(ws_compile(&spec, NULL, &compiled, &error), &error);
-    read_figures(&figures, &compiled, &object, &spec);
+    assert_ok(ws_figures_of_compiled(&figures, &object, &compiled, &spec, &error), &error);
     const double score = ws_figures_score(&figures);
     ws_figures_free(&figures);
     ws_object_free(&object);

@@ -75,11 +75,7 @@ static void check_promise(const struct promise *promise, const char *words)
     struct ws_error error;
     set_spec(&spec, words);
     assert_ok(ws_compile(&spec, NULL, &compiled, &error), &error);
-    const struct ws_code *code = &compiled.code;
-    assert_ok(ws_object_read(&object, code->bytes, code->size, &error), &error);
-    assert_ok(ws_figures_read(&figures, code->bytes, &object, &object.kernels[0],
-                              ws_head_dims_of(&spec), &error),
-              &error);
+    assert_ok(ws_figures_of_compiled(&figures, &object, &compiled, &spec, &error), &error);
     const double instructions = count_jobs(&figures);
     print_message("%s %s: %.1f, at most %.0f\n", promise->preset, words, instructions,
                   promise->instructions);
